@@ -1,0 +1,53 @@
+# One door for developers and CI. `make demo` and `make test` need nothing but
+# Python >= 3.10 and make: the first call builds the environment in .venv.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.PHONY: help setup demo test check format fuzz bench ci clean
+
+help:
+	@echo "make demo    four simulated GPUs, seen and chosen"
+	@echo "make test    the test suite"
+	@echo "make check   ruff and mypy --strict"
+	@echo "make format  let ruff tidy the sources"
+	@echo "make fuzz    the property tests, deep"
+	@echo "make bench   timings beside their peers"
+	@echo "make ci      check + test + demo"
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+	  { echo "berth needs Python 3.10 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+setup: $(READY)
+
+demo: $(READY)
+	@$(BIN)/python examples/four_gpus.py
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+fuzz: $(READY)
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests/properties
+
+bench: $(READY)
+	$(BIN)/python bench/run.py
+
+ci: check test demo
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

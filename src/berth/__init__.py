@@ -1,0 +1,26 @@
+"""berth: TensorFlow's device and GPU-memory system as a small Python runtime.
+
+``import berth as tf`` is TensorFlow 2 style, eager first;
+``import berth.compat.v1 as tf`` is TensorFlow 1 style.
+"""
+
+from berth import config, debugging, device_lib, errors, test
+from berth.device.spec import DeviceSpecV2 as DeviceSpec
+from berth.front.context import simulate
+from berth.front.device_scope import device
+
+__version__ = "0.1.0"
+
+__all__ = [
+    # TensorFlow's names
+    "DeviceSpec",
+    "config",
+    "debugging",
+    "device",
+    "device_lib",
+    "errors",
+    "test",
+    # berth's own
+    "__version__",
+    "simulate",
+]

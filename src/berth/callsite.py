@@ -1,0 +1,41 @@
+"""Where in the user's program berth was called: for errors, warnings and reports."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from types import FrameType
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """The user's line, and the function of berth that it called."""
+
+    function: str
+    file: str
+    line: int
+    frames_up: int
+    """How far above the caller of `call_site` it is: what `warnings` calls a level."""
+
+    def __str__(self) -> str:
+        return f"{self.function}() at {os.path.basename(self.file)}:{self.line}"
+
+
+def call_site() -> CallSite:
+    """Find the innermost frame that is not berth's own."""
+    inside: FrameType = sys._getframe(1)
+    frame, frames_up = inside.f_back, 1
+    while frame is not None and inside.f_code.co_filename.startswith(_PACKAGE):
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
+            break
+        inside, frame, frames_up = frame, frame.f_back, frames_up + 1
+    user = frame or inside
+    return CallSite(
+        function=inside.f_code.co_name,
+        file=user.f_code.co_filename,
+        line=user.f_lineno,
+        frames_up=frames_up,
+    )

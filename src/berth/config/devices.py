@@ -1,0 +1,60 @@
+"""The main verbs of ``tf.config``: list, choose and split devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from berth.device.device import LogicalDevice, LogicalDeviceConfiguration
+from berth.device.physical import PhysicalDevice
+from berth.front.context import context
+
+
+def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """List the machine's devices, of one type if it is given. Opens none."""
+    return _of_type(context().devices.physical(), device_type)
+
+
+def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
+    """Open the devices, and list what operations can run on."""
+    logical = [device.logical for device in context().open().opened]
+    return _of_type(logical, device_type)
+
+
+def get_visible_devices(device_type: str | None = None) -> list[PhysicalDevice]:
+    """List the physical devices that this program may use."""
+    return _of_type(context().devices.visible(), device_type)
+
+
+def set_visible_devices(devices: Any, device_type: str | None = None) -> None:
+    """Choose the physical devices that this program may use: all, or those of one type."""
+    context().devices.set_visible(devices, device_type)
+
+
+def get_logical_device_configuration(
+    device: PhysicalDevice,
+) -> Sequence[LogicalDeviceConfiguration] | None:
+    """Return how a physical device is split, or None if it is not."""
+    return context().devices.split(device)
+
+
+def set_logical_device_configuration(
+    device: PhysicalDevice, logical_devices: Sequence[LogicalDeviceConfiguration]
+) -> None:
+    """Split a physical device into logical ones, each with its own memory limit."""
+    context().devices.set_split(device, logical_devices)
+
+
+def get_soft_device_placement() -> bool:
+    """Tell whether an operation may run elsewhere than it asks to."""
+    soft = context().switches.soft_placement
+    return True if soft is None else soft
+
+
+def set_soft_device_placement(enabled: bool) -> None:
+    """Let operations run elsewhere if the device they ask for cannot run them."""
+    context().switches.soft_placement = enabled
+
+
+def _of_type(devices: list[Any], device_type: str | None) -> list[Any]:
+    return [d for d in devices if device_type in (None, d.device_type)]

@@ -1,0 +1,107 @@
+"""``tf.config.experimental``: memory growth, memory queries, and older names."""
+
+from __future__ import annotations
+
+import logging
+from functools import lru_cache
+from typing import Any
+
+from berth.config.devices import (
+    get_logical_device_configuration as get_virtual_device_configuration,
+)
+from berth.config.devices import (
+    get_visible_devices,
+    list_logical_devices,
+    list_physical_devices,
+    set_visible_devices,
+)
+from berth.config.devices import (
+    set_logical_device_configuration as set_virtual_device_configuration,
+)
+from berth.device.device import LogicalDeviceConfiguration as VirtualDeviceConfiguration
+from berth.device.physical import PhysicalDevice
+from berth.front.context import context
+
+__all__ = [
+    "VirtualDeviceConfiguration",
+    "get_device_details",
+    "get_device_policy",
+    "get_memory_growth",
+    "get_memory_info",
+    "get_memory_usage",
+    "get_virtual_device_configuration",
+    "get_visible_devices",
+    "list_logical_devices",
+    "list_physical_devices",
+    "reset_memory_stats",
+    "set_device_policy",
+    "set_memory_growth",
+    "set_virtual_device_configuration",
+    "set_visible_devices",
+]
+
+_POLICIES = ("silent", "silent_for_int32", "warn", "explicit")
+_log = logging.getLogger("berth")
+
+
+def get_memory_growth(device: PhysicalDevice) -> bool | None:
+    """Return whether a GPU's memory grows as needed; None if that was not set."""
+    return context().devices.growth(device)
+
+
+def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
+    """Let a GPU's memory grow as needed, in place of taking nearly all at once."""
+    context().devices.set_growth(device, enable)
+
+
+def get_device_details(device: PhysicalDevice) -> dict[str, Any]:
+    """Return a GPU's name and compute capability, and whether it is simulated."""
+    if not isinstance(device, PhysicalDevice):
+        raise ValueError(f"device must be a tf.config.PhysicalDevice, but got: {device}")
+    if not context().has_listed_devices or device not in context().devices.physical():
+        raise ValueError(
+            "The PhysicalDevice must be one obtained from calling "
+            f"`tf.config.list_physical_devices`, but got: {device}"
+        )
+    return context().devices.details(device)
+
+
+def get_memory_info(device: str) -> dict[str, int]:
+    """Return the bytes that a device's tensors hold now, and held at most."""
+    stats = context().open().find(device).stats
+    return {"current": stats.in_use_bytes, "peak": stats.peak_bytes}
+
+
+def reset_memory_stats(device: str) -> None:
+    """Start measuring the peak anew."""
+    context().open().find(device).stats.clear()
+
+
+def get_memory_usage(device: str) -> int:
+    """Return the bytes that a device's tensors hold now (deprecated)."""
+    _warn_deprecated()
+    return get_memory_info(device)["current"]
+
+
+def get_device_policy() -> str:
+    """Return what happens when an operation's input is on another device."""
+    return context().eager_scope.device_policy
+
+
+def set_device_policy(device_policy: str | None) -> None:
+    """Choose what happens, in this thread, when an input is on another device."""
+    if device_policy not in (None, *_POLICIES):
+        raise ValueError(
+            f"Invalid argument `device_policy`: {device_policy!r}. Please refer to "
+            "https://www.tensorflow.org/api_docs/python/tf/config/experimental/"
+            "set_device_policy for valid `device_policy` arguments."
+        )
+    context().eager_scope.device_policy = device_policy or "silent"
+
+
+@lru_cache(maxsize=1)  # says it once in a process
+def _warn_deprecated() -> None:
+    _log.warning(
+        "get_memory_usage is deprecated: "
+        "use tf.config.experimental.get_memory_info(device)['current'] instead."
+    )

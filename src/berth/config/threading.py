@@ -1,0 +1,48 @@
+"""``tf.config.threading``: how many threads operations may use. 0 lets berth choose."""
+
+from __future__ import annotations
+
+from berth.errors import explain
+from berth.front.context import context
+
+__all__ = [
+    "get_inter_op_parallelism_threads",
+    "get_intra_op_parallelism_threads",
+    "set_inter_op_parallelism_threads",
+    "set_intra_op_parallelism_threads",
+]
+
+
+def get_intra_op_parallelism_threads() -> int:
+    """Return how many threads one operation may use."""
+    return context().switches.intra_op_threads
+
+
+def set_intra_op_parallelism_threads(num_threads: int) -> None:
+    """Set how many threads one operation may use, before the devices are opened."""
+    switches = context().switches
+    _check(num_threads, switches.intra_op_threads, "Intra")
+    switches.intra_op_threads = num_threads
+
+
+def get_inter_op_parallelism_threads() -> int:
+    """Return how many operations may run at once."""
+    return context().switches.inter_op_threads
+
+
+def set_inter_op_parallelism_threads(num_threads: int) -> None:
+    """Set how many operations may run at once, before the devices are opened."""
+    switches = context().switches
+    _check(num_threads, switches.inter_op_threads, "Inter")
+    switches.inter_op_threads = num_threads
+
+
+def _check(new: int, current: int, which: str) -> None:
+    opened_by = context().opened_by
+    if new != current and opened_by is not None:
+        raise RuntimeError(
+            explain(
+                f"{which} op parallelism cannot be modified after initialization.",
+                f"The devices were opened by {opened_by}: set it first.",
+            )
+        )

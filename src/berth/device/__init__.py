@@ -1,0 +1,1 @@
+"""A place to run: names, and physical → visible → logical devices."""

@@ -1,0 +1,356 @@
+"""One program's devices: physical → visible → logical, and when that is settled (§2).
+
+The model is a state machine with one transition that cannot be undone:
+
+    listed ──configure──▶ listed ──open──▶ opened
+
+  1. While *listed*, the program chooses: which devices are visible, whether memory
+     grows, how a device is split. Nothing is checked against anything but the physical
+     devices, as in TensorFlow; what does not go together is found at `open`.
+  2. `open` turns the choices into `DeviceOptions`, and those into logical devices. If
+     that fails, nothing has changed and another try may follow.
+  3. Once *opened*, setting a value again to what it is does nothing; setting another
+     raises RuntimeError and names the line that opened the devices.
+
+A Session gets its devices from here too, by its own options (`plan`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from berth.backends.base import Backend, HiddenDevice
+from berth.callsite import CallSite, call_site
+from berth.device.device import CPU_LIMIT, Device, LogicalDeviceConfiguration
+from berth.device.full_name import parse_full_name, parse_local_name
+from berth.device.numbering import DeviceOptions, LogicalGpu, VirtualDevices, number_gpus
+from berth.device.physical import (
+    Hardware,
+    IgnoredGpu,
+    PhysicalDevice,
+    list_hardware,
+    split_usable,
+)
+from berth.errors import AlreadyExistsError, NotFoundError, explain
+from berth.memory.limits import (
+    Limit,
+    configured_limit,
+    default_limit,
+    forced_growth,
+    fraction_limit,
+    split_limit,
+)
+
+_log = logging.getLogger("berth")
+
+
+class Devices:
+    """What a program can see and use, and what it has chosen."""
+
+    def __init__(self, host: Backend, gpus: Backend | None, env: Mapping[str, str]) -> None:
+        shown = list_hardware(gpus) if gpus else []
+        usable, ignored, complaint = split_usable(
+            shown, env.get("TF_MIN_GPU_MULTIPROCESSOR_COUNT")
+        )
+        for message in filter(None, [complaint, *(gpu.message for gpu in ignored)]):
+            _log.info(message)
+        self.gpu_backend = gpus
+        self.ignored: Sequence[IgnoredGpu] = ignored
+        self.opened_by: CallSite | None = None
+        self.opened: tuple[Device, ...] = ()
+        self._forced_growth = env.get("TF_FORCE_GPU_ALLOW_GROWTH")
+        self._hardware = {h.device: h for h in [*list_hardware(host), *usable]}
+        self._visible = list(self._hardware)
+        self._growth: dict[PhysicalDevice, bool | None] = {h.device: None for h in usable}
+        self._split: dict[PhysicalDevice, Sequence[LogicalDeviceConfiguration]] = {}
+        self._memory_fraction = 0.0
+        self._platform_of_gpu: dict[int, int] = {}
+
+    # --- what there is ---------------------------------------------------------------
+
+    def physical(self) -> list[PhysicalDevice]:
+        return list(self._hardware)
+
+    def hardware(self, device: PhysicalDevice) -> Hardware:
+        return self._hardware[device]
+
+    def hidden(self) -> Sequence[HiddenDevice]:
+        """List the GPUs of the machine that the driver does not show."""
+        return self.gpu_backend.hidden() if self.gpu_backend else ()
+
+    # --- what the program chooses ----------------------------------------------------
+
+    def visible(self) -> list[PhysicalDevice]:
+        return list(self._visible)
+
+    def set_visible(self, devices: Any, device_type: str | None) -> None:
+        wanted = [
+            self._known(d) for d in (devices if isinstance(devices, list) else [devices])
+        ]
+        for device in wanted:
+            if device_type is not None and device.device_type != device_type:
+                raise ValueError(
+                    explain(
+                        f"Unrecognized device: {device!r}",
+                        f"It is not a {device_type}, the type that is being set.",
+                    )
+                )
+        kept = [d for d in self._visible if device_type not in (None, d.device_type)]
+        visible = kept + wanted
+        if visible == self._visible:
+            return
+        self._check_not_opened("Visible devices cannot be modified after being initialized")
+        self._visible = visible
+
+    def growth(self, device: Any) -> bool | None:
+        return self._growth[self._known(device)]
+
+    def set_growth(self, device: Any, enable: bool) -> None:
+        device = self._known(device)
+        if device in self._split:
+            raise ValueError(
+                "Cannot set memory growth on device when virtual devices configured"
+            )
+        if device not in self._growth:
+            raise ValueError(
+                "Cannot set memory growth on non-GPU and non-Pluggable devices"
+            )
+        if self._growth[device] == enable:
+            return
+        self._check_not_opened(
+            "Physical devices cannot be modified after being initialized"
+        )
+        self._growth[device] = enable
+
+    def split(self, device: Any) -> Sequence[LogicalDeviceConfiguration] | None:
+        return self._split.get(self._known(device))
+
+    def set_split(self, device: Any, parts: Sequence[LogicalDeviceConfiguration]) -> None:
+        device = self._known(device)
+        _check_parts(device.device_type, parts)
+        if self._split.get(device) == parts:
+            return
+        self._check_not_opened("Virtual devices cannot be modified after being initialized")
+        self._split[device] = parts
+
+    def adopt(self, options: DeviceOptions) -> None:
+        """Choose what a ConfigProto asks for (§2.3, "ConfigProto import")."""
+        n_cpus = options.device_count.get("CPU", 1)
+        gpus = [device for device in self._hardware if device.device_type == "GPU"]
+        visible = _listed(options.visible_device_list, gpus)
+        n_gpus = options.device_count.get("GPU", len(visible))
+        if n_cpus == 0:
+            self.set_visible([], "CPU")
+        elif n_cpus > 1:
+            cpu = next(device for device in self._hardware if device.device_type == "CPU")
+            self.set_split(cpu, [LogicalDeviceConfiguration()] * n_cpus)
+        self.set_visible(visible[:n_gpus], "GPU")
+        if options.allow_growth:
+            for gpu in gpus:
+                self.set_growth(gpu, True)
+        self._memory_fraction = options.memory_fraction
+
+    def details(self, device: PhysicalDevice) -> dict[str, Any]:
+        """Tell a GPU's model and capability; nothing of a CPU."""
+        info = self._hardware[device].info
+        if info.device_type == "CPU":
+            return {}
+        details: dict[str, Any] = {"device_name": info.model}
+        if info.compute_capability is not None:
+            details["compute_capability"] = info.compute_capability
+        if info.simulated:
+            details["simulated"] = True
+        return details
+
+    # --- what comes of it ------------------------------------------------------------
+
+    def options(self) -> DeviceOptions:
+        """Say the program's choices in the terms of a ConfigProto (§2.4)."""
+        visible = [device for device in self._hardware if device in self._visible]
+        gpus = [device for device in visible if device.device_type == "GPU"]
+        count = {"CPU": 0, "GPU": 0}
+        for device in visible:
+            count[device.device_type] += len(self._split.get(device, [device]))
+        # A split of any device, even a hidden one, switches growth off: TensorFlow's rule.
+        is_split = bool(self._split)
+        return DeviceOptions(
+            device_count=count,
+            visible_device_list=",".join(str(self._hardware[gpu].platform) for gpu in gpus),
+            virtual_devices=tuple(_virtual(self._split.get(gpu, ())) for gpu in gpus)
+            if is_split
+            else (),
+            memory_fraction=self._memory_fraction,
+            allow_growth=False if is_split else self._common_growth(gpus),
+        )
+
+    def plan(self, options: DeviceOptions) -> list[Device]:
+        """Return the logical devices a request gets, without opening any."""
+        cpus = self._of_type("CPU")
+        n_cpus = options.device_count.get("CPU", 1)
+        if not cpus or n_cpus < 1:
+            raise NotFoundError(None, None, "No CPU devices are available in this process")
+        devices = [Device(index, cpus[0], CPU_LIMIT) for index in range(n_cpus)]
+        gpus = {gpu.platform: gpu for gpu in self._of_type("GPU")}
+        n_platform = len(self.gpu_backend.devices()) if self.gpu_backend else 0
+        growth, message = forced_growth(options.allow_growth, self._forced_growth)
+        numbered = number_gpus(options, n_platform, list(gpus))
+        if numbered and message:
+            _log.warning(message)
+        for index, logical in enumerate(numbered):
+            gpu = gpus[logical.platform]
+            limit = _limit(gpu, logical, options)
+            devices.append(Device(index, gpu, limit, growth, logical.priority))
+        return devices
+
+    def open(self) -> tuple[Device, ...]:
+        """Settle the choices, once; return the logical devices."""
+        if self.opened_by is None:
+            devices = self.plan(self.options())
+            self.claim(devices)
+            self.opened = tuple(devices)
+            self.opened_by = call_site()
+        return self.opened
+
+    def claim(self, devices: Sequence[Device]) -> None:
+        """Tie logical to platform numbers for the life of the process (§3.3)."""
+        gpus = [device for device in devices if device.device_type == "GPU"]
+        for gpu in gpus:
+            now = gpu.hardware.platform
+            before = self._platform_of_gpu.get(gpu.index, now)
+            if before != now:
+                raise AlreadyExistsError(None, None, _mapped_twice(gpu.index, now, before))
+        self._platform_of_gpu.update({gpu.index: gpu.hardware.platform for gpu in gpus})
+
+    def find(self, name: str) -> Device:
+        """Return the one opened device that a full or local name means, or ValueError."""
+        wanted = parse_full_name(name) or parse_local_name(name)
+        if wanted is None:
+            raise ValueError(
+                f"Failed parsing device name: '{name}'. Note a valid device string should "
+                'at least contain a device type and a device index, like "GPU:0".'
+            )
+        found = [device for device in self.opened if wanted.matches(device.full_name)]
+        names = [str(device.full_name) for device in found]
+        if len(found) > 1:
+            raise ValueError(
+                f"Multiple devices match the provided string '{name}': "
+                f"'{names[0]}' and '{names[1]}'."
+            )
+        if not found:
+            have = ", ".join(f"{d.device_type}:{d.index}" for d in self.opened)
+            raise ValueError(
+                explain(
+                    f"No matching devices found for '{name}'", f"This program has {have}."
+                )
+            )
+        return found[0]
+
+    # --- helpers ---------------------------------------------------------------------
+
+    def _of_type(self, device_type: str) -> list[Hardware]:
+        return [h for h in self._hardware.values() if h.info.device_type == device_type]
+
+    def _known(self, device: Any) -> PhysicalDevice:
+        """Return the physical device that a value is equal to."""
+        for known in self._hardware:
+            if isinstance(device, tuple) and known == device:
+                return known
+        names = ", ".join(repr(known.name) for known in self._hardware)
+        raise ValueError(
+            explain(
+                f"Unrecognized device: {device!r}",
+                f"Physical devices are {names}; list_physical_devices() returns them.",
+            )
+        )
+
+    def _check_not_opened(self, first_line: str) -> None:
+        if self.opened_by is not None:
+            raise RuntimeError(
+                explain(
+                    first_line,
+                    f"The devices were opened by {self.opened_by}: configure them first.",
+                )
+            )
+
+    def _common_growth(self, gpus: Sequence[PhysicalDevice]) -> bool:
+        settings = {self._growth[gpu] for gpu in gpus}
+        if len(settings) > 1:
+            shown = ", ".join(f"{gpu.name}: {self._growth[gpu]}" for gpu in gpus)
+            raise ValueError(
+                explain(
+                    "Memory growth cannot differ between GPU devices",
+                    f"It is set to {shown}. Set it alike on all visible GPUs.",
+                )
+            )
+        return bool(settings and settings.pop())
+
+
+def _listed(text: str, gpus: Sequence[PhysicalDevice]) -> list[PhysicalDevice]:
+    """Pick GPUs by a visible_device_list; without any GPU it is not even read."""
+    if not text or not gpus:
+        return list(gpus)
+    picked = []
+    for index in text.split(","):
+        if not 0 <= int(index) < len(gpus):
+            raise ValueError(f"Invalid visible device index: {index}")
+        picked.append(gpus[int(index)])
+    return picked
+
+
+def _virtual(parts: Sequence[LogicalDeviceConfiguration]) -> VirtualDevices:
+    priorities = [part.experimental_priority for part in parts]
+    ordinals = [part.experimental_device_ordinal for part in parts]
+    return VirtualDevices(
+        memory_limit_mb=tuple(p.memory_limit for p in parts if p.memory_limit is not None),
+        priority=_all_or_none(priorities, "priority"),
+        device_ordinal=_all_or_none(ordinals, "device_ordinals"),
+    )
+
+
+def _all_or_none(values: Sequence[int | None], what: str) -> tuple[int, ...]:
+    given = tuple(value for value in values if value is not None)
+    if given and len(given) < len(values):
+        raise ValueError(f"{what} must be specified for all virtual devices")
+    return given
+
+
+def _check_parts(device_type: str, parts: Sequence[LogicalDeviceConfiguration]) -> None:
+    for part in parts:
+        if device_type == "GPU":
+            if part.memory_limit is None:
+                raise ValueError("Setting memory limit is required for GPU virtual devices")
+            continue
+        if part.memory_limit is not None:
+            raise ValueError(
+                "Setting memory limit on CPU virtual devices is currently not supported"
+            )
+        for option in ("experimental_priority", "experimental_device_ordinal"):
+            if getattr(part, option) is not None:
+                # The two spaces are TensorFlow's.
+                raise ValueError(
+                    f"Setting {option} on CPU virtual  devices is currently not supported"
+                )
+
+
+def _limit(gpu: Hardware, logical: LogicalGpu, options: DeviceOptions) -> Limit:
+    if logical.memory_limit_mb is not None:
+        return configured_limit(logical.memory_limit_mb)
+    memory = gpu.backend.memory(gpu.platform)
+    if options.memory_fraction > 0:
+        limit = fraction_limit(memory.total, options.memory_fraction)
+    else:
+        limit = default_limit(memory.free, gpu.info.compute_capability)
+    return limit if logical.n_sharing == 1 else split_limit(limit, logical.n_sharing)
+
+
+def _mapped_twice(index: int, now: int, before: int) -> str:
+    return (
+        f"TensorFlow device (GPU:{index}) is being mapped to multiple devices ({now} now, "
+        f"and {before} previously), which is not supported. This may be the result of "
+        "providing different GPU configurations (ConfigProto.gpu_options, for example "
+        "different visible_device_list) when creating multiple Sessions in the same "
+        "process. This is not currently supported, see "
+        "https://github.com/tensorflow/tensorflow/issues/19083"
+    )

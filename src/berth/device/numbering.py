@@ -1,0 +1,204 @@
+"""From platform to logical indices: which GPU is GPU:0, and how much of it (§2.5, §3.3).
+
+A request (`DeviceOptions`, made from a ConfigProto or from ``tf.config``'s settings) and
+the usable GPUs go in; the logical GPUs, in order, come out. Pure, and the only place
+that knows the rules, so that Sessions and eager programs number alike.
+
+Invariant: the answer names usable GPUs only, and says the same each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from berth.backends.base import PlatformIndex
+from berth.errors import InvalidArgumentError, UnknownError, explain
+
+PRIORITIES = (-1, 0)
+"""The highest and the lowest stream priority of a simulated GPU; lower numbers win."""
+
+
+@dataclass(frozen=True, slots=True)
+class VirtualDevices:
+    """How one GPU is split. No limits at all: one logical device, all its memory."""
+
+    memory_limit_mb: tuple[float, ...] = ()
+    priority: tuple[int, ...] = ()
+    device_ordinal: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceOptions:
+    """What a program asks of its devices, in TensorFlow's terms."""
+
+    device_count: Mapping[str, int] = field(default_factory=dict)
+    visible_device_list: str = ""
+    virtual_devices: tuple[VirtualDevices, ...] = ()
+    n_virtual_devices_per_gpu: int = 0
+    memory_fraction: float = 0.0
+    allow_growth: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LogicalGpu:
+    """One logical GPU before it has a number: its place in the list is its number."""
+
+    platform: PlatformIndex
+    memory_limit_mb: float | None = None
+    """None: as much as the options allow."""
+    n_sharing: int = 1
+    """Into how many equal parts the GPU is split, if no limit is given."""
+    priority: int = 0
+
+
+def number_gpus(
+    options: DeviceOptions, n_platform: int, usable: Sequence[PlatformIndex]
+) -> list[LogicalGpu]:
+    """Return the logical GPUs that a request gets, in the order of their numbers."""
+    n_wanted = options.device_count.get("GPU")
+    if n_wanted == 0 or n_platform == 0:
+        # TensorFlow reads no further: a bad list goes unnoticed where there is no GPU.
+        if options.virtual_devices and n_wanted != 0:
+            raise _not_enough(0, len(options.virtual_devices))
+        return []
+    listed = parse_visible_device_list(options.visible_device_list, n_platform)
+    gpus = [index for index in listed if index in usable]
+    n_used = len(gpus) if n_wanted is None else min(max(n_wanted, 0), len(gpus))
+    if not options.virtual_devices:
+        return _undivided(gpus[:n_used], options.n_virtual_devices_per_gpu)
+    _check_virtual_devices(options, n_used, listed, gpus)
+    return _divided(gpus, options.virtual_devices)
+
+
+def parse_visible_device_list(text: str, n_platform: int) -> list[PlatformIndex]:
+    """Read GPUOptions.visible_device_list; empty means all, in order."""
+    if not text:
+        return [PlatformIndex(index) for index in range(n_platform)]
+    indices: list[PlatformIndex] = []
+    for entry in text.split(","):
+        if not _is_index(entry):
+            raise _invalid(
+                f"Could not parse entry in 'visible_device_list': '{entry}'.",
+                f"The list is '{text}': platform numbers with commas between, like '0,2'.",
+            )
+        index = int(entry)
+        if not 0 <= index < n_platform:
+            raise _invalid(
+                f"'visible_device_list' listed an invalid Device id '{index}' but "
+                f"visible device count is {n_platform}",
+                "Its numbers count the GPUs that CUDA_VISIBLE_DEVICES left, from 0.",
+            )
+        indices.append(PlatformIndex(index))
+    if len(set(indices)) < len(indices):
+        raise _invalid(f"visible_device_list contained a duplicate entry: {text}")
+    return indices
+
+
+def _is_index(entry: str) -> bool:
+    digits = entry.strip(" ").removeprefix("-")
+    return digits.isascii() and digits.isdigit() and len(digits) <= 9
+
+
+def _undivided(gpus: Sequence[PlatformIndex], n_each: int) -> list[LogicalGpu]:
+    n_each = max(n_each, 1)
+    return [LogicalGpu(gpu, n_sharing=n_each) for gpu in gpus for _ in range(n_each)]
+
+
+def _divided(
+    gpus: Sequence[PlatformIndex], divisions: Sequence[VirtualDevices]
+) -> list[LogicalGpu]:
+    numbered: list[tuple[int, LogicalGpu]] = []
+    for gpu, division in zip(gpus, divisions, strict=True):
+        if not division.memory_limit_mb:
+            numbered.append((0, LogicalGpu(gpu)))
+        for part, limit in enumerate(division.memory_limit_mb):
+            ordinal = division.device_ordinal[part] if division.device_ordinal else 0
+            priority = division.priority[part] if division.priority else 0
+            numbered.append((ordinal, LogicalGpu(gpu, limit, priority=priority)))
+    numbered.sort(key=lambda pair: pair[0])  # stable: ties stay in their order
+    return [logical for _, logical in numbered]
+
+
+def _check_virtual_devices(
+    options: DeviceOptions,
+    n_used: int,
+    listed: Sequence[PlatformIndex],
+    gpus: Sequence[PlatformIndex],
+) -> None:
+    divisions = options.virtual_devices
+    if options.memory_fraction > 0:
+        raise _invalid(
+            "It's invalid to set per_process_gpu_memory_fraction when virtual_devices "
+            "is set."
+        )
+    if n_used < len(divisions):
+        raise _not_enough(n_used, len(divisions))
+    if options.visible_device_list and len(listed) != len(divisions):
+        raise _invalid(
+            "The number of GPUs in visible_device_list doesn't match the number of "
+            "elements in the virtual_devices list. #GPUs in visible_device_list: "
+            f"{len(listed)} virtual_devices.size(): {len(divisions)}"
+        )
+    if len(gpus) != len(divisions):
+        raise UnknownError(
+            None,
+            None,
+            "The number of valid GPUs doesn't match the number of elements in the "
+            f"virtual_devices list. #valid GPUs: {len(gpus)} virtual_devices.size(): "
+            f"{len(divisions)}",
+        )
+    _check_all_or_none(
+        [division.device_ordinal for division in divisions],
+        "Device ordinals must be set for all virtual devices or none. But the "
+        "device_ordinal is specified for {} while previous devices didn't have any set.",
+    )
+    _check_sizes(divisions, "device_ordinal", "ordinals")
+    _check_all_or_none(
+        [division.priority for division in divisions],
+        "Priority must be set for all virtual devices or none. But the priority is "
+        "specified for {} while previous devices didn't have any set.",
+    )
+    _check_sizes(divisions, "priority", "priorities")
+    _check_priorities(divisions)
+
+
+def _check_all_or_none(settings: Sequence[tuple[int, ...]], message: str) -> None:
+    for gpu, setting in enumerate(settings):
+        if bool(setting) != bool(settings[0]):
+            raise _invalid(message.format(gpu))
+
+
+def _check_sizes(divisions: Sequence[VirtualDevices], name: str, plural: str) -> None:
+    for gpu, division in enumerate(divisions):
+        n_limits, n_set = len(division.memory_limit_mb), len(getattr(division, name))
+        if n_set and n_limits != n_set:
+            raise _invalid(
+                f"Number of virtual device {plural} specified doesn't match with number "
+                f"of memory_limit_mb specified for GPU# {gpu} memory_limit_mb size: "
+                f"{n_limits} and {name} size: {n_set}"
+            )
+
+
+def _check_priorities(divisions: Sequence[VirtualDevices]) -> None:
+    highest, lowest = PRIORITIES
+    for gpu, division in enumerate(divisions):
+        for part, priority in enumerate(division.priority):
+            if not highest <= priority <= lowest:
+                raise _invalid(
+                    f"Priority {priority} is outside the range of supported priorities "
+                    f"[{highest},{lowest}] for virtual device {part} on GPU# {gpu}"
+                )
+
+
+def _not_enough(n_used: int, n_divisions: int) -> UnknownError:
+    return UnknownError(
+        None,
+        None,
+        "Not enough GPUs to create virtual devices. num_gpus_to_use: "
+        f"{n_used} #virtual_devices: {n_divisions}",
+    )
+
+
+def _invalid(first_line: str, *details: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, explain(first_line, *details))

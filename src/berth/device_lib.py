@@ -1,0 +1,83 @@
+"""``tensorflow.python.client.device_lib``: the devices with their attributes (§7.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from berth.device.device import Device
+from berth.front.context import context
+from berth.front.message import (
+    Message,
+    int_field,
+    long_field,
+    message_field,
+    repeated_field,
+    str_field,
+)
+from berth.front.options import ConfigProto, device_options
+
+__all__ = ["DeviceAttributes", "list_local_devices"]
+
+
+class InterconnectLink(Message):
+    device_id = int_field()
+    type = str_field()
+    strength = int_field()
+
+
+class LocalLinks(Message):
+    link = repeated_field(InterconnectLink)
+
+
+class DeviceLocality(Message):
+    bus_id = int_field()
+    numa_node = int_field()
+    links = message_field(LocalLinks)
+
+
+class DeviceAttributes(Message):
+    """One device, in TensorFlow's terms."""
+
+    name = str_field()
+    device_type = str_field()
+    memory_limit = long_field()
+    locality = message_field(DeviceLocality)
+    incarnation = long_field()
+    physical_device_desc = str_field()
+    xla_global_id = long_field()
+
+
+def list_local_devices(session_config: ConfigProto | None = None) -> list[DeviceAttributes]:
+    """Make this process's devices, by these options, and describe them; CPU first."""
+    all_devices = context().devices
+    devices = all_devices.plan(device_options(session_config or ConfigProto()))
+    all_devices.claim(devices)
+    return [_describe(device, devices) for device in devices]
+
+
+def _describe(device: Device, devices: Sequence[Device]) -> DeviceAttributes:
+    return DeviceAttributes(
+        name=device.logical.name,
+        device_type=device.device_type,
+        memory_limit=device.limit.nbytes,
+        locality=_locality(device, devices),
+        incarnation=device.incarnation,
+        physical_device_desc=device.hardware.description,
+        xla_global_id=-1,
+    )
+
+
+def _locality(gpu: Device, devices: Sequence[Device]) -> DeviceLocality:
+    if gpu.device_type != "GPU":
+        return DeviceLocality()
+    numa_node = gpu.hardware.info.numa_node
+    locality = DeviceLocality(bus_id=numa_node + 1, numa_node=numa_node)
+    for other in devices:
+        if other is gpu or other.device_type != "GPU":
+            continue
+        if other.hardware is gpu.hardware:
+            kind, strength = "SAME_DEVICE", 1000
+        else:
+            kind, strength = "StreamExecutor", 1
+        locality.links.link.add(device_id=other.index, type=kind, strength=strength)
+    return locality

@@ -1,0 +1,117 @@
+"""Every exception of berth, and the one warning.
+
+TensorFlow's own classes, under its names, so that ``except`` clauses keep working:
+
+    OpError
+    ├── InvalidArgumentError     (code 3)
+    ├── NotFoundError            (code 5)
+    ├── AlreadyExistsError       (code 6)
+    ├── ResourceExhaustedError   (code 8)
+    ├── UnknownError             (code 2)
+    └── InternalError            (code 13)
+
+and berth's, for what TensorFlow has no word for:
+
+    MachineSpecError(ValueError)         a BERTH_SIM text that cannot be read
+    BackendUnavailableError(RuntimeError) hardware asked for by name is not there
+    DeviceMemoryError(MemoryError)       a device cannot reserve that many bytes
+    BerthWarning(UserWarning)            something was ignored, and the user should know
+
+A message starts with a line complete in itself (TensorFlow's wording where it has
+one). Facts and advice follow on indented lines; `explain` joins the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+
+class OpError(Exception):
+    """The base of TensorFlow's run-time errors."""
+
+    error_code = 2
+
+    def __init__(self, node_def: Any, op: Any, message: str) -> None:
+        super().__init__(message)
+        self.node_def = node_def
+        self.op = op
+        self.message = message
+
+    def __reduce__(self) -> tuple[type[OpError], tuple[Any, Any, str]]:
+        return type(self), (self.node_def, self.op, self.message)
+
+
+class UnknownError(OpError):
+    """Something failed, and no other class fits."""
+
+    error_code = 2
+
+
+class InvalidArgumentError(OpError):
+    """An operation or option was given a value it cannot take."""
+
+    error_code = 3
+
+
+class NotFoundError(OpError):
+    """A thing asked for does not exist."""
+
+    error_code = 5
+
+
+class AlreadyExistsError(OpError):
+    """A thing to be made exists already, and differs."""
+
+    error_code = 6
+
+
+class ResourceExhaustedError(OpError):
+    """A device has run out of memory."""
+
+    error_code = 8
+
+
+class InternalError(OpError):
+    """The runtime could not do its part."""
+
+    error_code = 13
+
+
+class MachineSpecError(ValueError):
+    """The text that describes a simulated machine cannot be read."""
+
+
+class BackendUnavailableError(RuntimeError):
+    """A backend asked for by name cannot be used; the message says why."""
+
+
+class DeviceMemoryError(MemoryError):
+    """A device cannot reserve that many bytes. Nothing was changed."""
+
+    def __init__(self, device: str, nbytes: int, free: int, total: int) -> None:
+        super().__init__(
+            f"{device} cannot reserve {nbytes:,} bytes: "
+            f"{free:,} of {total:,} bytes are free."
+        )
+        self.nbytes, self.free, self.total = nbytes, free, total
+
+
+class BerthWarning(UserWarning):
+    """Something the program asked for has no effect."""
+
+
+def explain(first_line: str, *details: str) -> str:
+    """Join a message's first line with the details that are not empty."""
+    return "\n  ".join([first_line, *(detail for detail in details if detail)])
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Name the nearest of the known words, or nothing if none is near.
+
+    >>> did_you_mean("allow_grow", ["allow_growth", "visible_device_list"])
+    "Did you mean 'allow_growth'?"
+    """
+    nearest = get_close_matches(word, list(known), n=3, cutoff=0.6)
+    return f"Did you mean {' or '.join(map(repr, nearest))}?" if nearest else ""

@@ -1,0 +1,185 @@
+"""The default context: the environment, the devices, and the program's switches.
+
+The only global state of berth, and the only place that reads environment variables.
+
+The environment is read when the devices are first listed, like a CUDA driver does, and
+not again: `Context.devices` warns once for each later change. `simulate` may replace
+the machine as long as no device is open.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from berth.backends.base import Backend
+from berth.backends.host import HostBackend
+from berth.backends.machine import Machine
+from berth.backends.sim import SimBackend
+from berth.callsite import CallSite, call_site
+from berth.device.devices import Devices
+from berth.device.spec import DeviceSpecV2
+from berth.errors import BerthWarning, MachineSpecError, explain
+
+READ_ONCE = (
+    "BERTH_SIM",
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "TF_MIN_GPU_MULTIPROCESSOR_COUNT",
+    "TF_FORCE_GPU_ALLOW_GROWTH",
+)
+"""The variables that decide which devices there are, and what memory they take."""
+
+
+class Switches:
+    """Settings that may be changed while the program runs."""
+
+    def __init__(self) -> None:
+        self.soft_placement: bool | None = None
+        self.log_placement = False
+        self.intra_op_threads = 0
+        self.inter_op_threads = 0
+
+
+class EagerScope(threading.local):
+    """What differs between threads: the device that eager operations ask for."""
+
+    def __init__(self) -> None:
+        self.device_name = ""
+        self.device_spec = DeviceSpecV2()
+        self.device_policy = "silent"
+
+
+class Context:
+    """One program's devices and switches. Nothing is looked up before it is asked for."""
+
+    def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
+        self.switches = Switches()
+        self.eager_scope = EagerScope()
+        self._environ = environ
+        self._machine: Machine | None = None
+        self._devices: Devices | None = None
+        self._listed_by: CallSite | None = None
+        self._seen: dict[str, str | None] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def devices(self) -> Devices:
+        """The devices, listed on first use."""
+        with self._lock:
+            if self._devices is None:
+                self._devices = self._list_devices()
+                self._listed_by = call_site()
+            else:
+                self._warn_of_changes()
+            return self._devices
+
+    @property
+    def has_listed_devices(self) -> bool:
+        return self._devices is not None
+
+    @property
+    def opened_by(self) -> CallSite | None:
+        """The call that opened the devices, if any has."""
+        return self._devices.opened_by if self._devices else None
+
+    def open(self) -> Devices:
+        """Open the devices if they are not open yet."""
+        devices = self.devices
+        with self._lock:
+            devices.open()
+        return devices
+
+    def simulate(self, machine: Machine | None) -> None:
+        """Give this program a simulated machine, or with None the environment's."""
+        with self._lock:
+            if self.opened_by is not None:
+                raise RuntimeError(
+                    explain(
+                        "The machine cannot be changed after the devices were opened",
+                        f"They were opened by {self.opened_by}: simulate first.",
+                    )
+                )
+            self._machine = machine
+            self._devices = None
+
+    @contextmanager
+    def as_default(self) -> Iterator[Context]:
+        """Make this the default context, for tests and tools."""
+        global _default  # noqa: PLW0603 - the one global
+        previous, _default = _default, self
+        try:
+            yield self
+        finally:
+            _default = previous
+
+    def _list_devices(self) -> Devices:
+        env = {name: self._environ.get(name) for name in READ_ONCE}
+        devices = Devices(
+            HostBackend(),
+            self._gpu_backend(env),
+            {name: value for name, value in env.items() if value is not None},
+        )
+        self._seen = env
+        return devices
+
+    def _gpu_backend(self, env: Mapping[str, str | None]) -> Backend | None:
+        machine = self._machine
+        described = env["BERTH_SIM"]
+        if machine is None and described and described.strip():
+            try:
+                machine = Machine.parse(described)
+            except MachineSpecError as error:
+                raise MachineSpecError(
+                    explain(str(error), "It is what BERTH_SIM says.")
+                ) from None
+        if machine is None:
+            return None
+        return SimBackend(
+            machine,
+            visible_devices=env["CUDA_VISIBLE_DEVICES"],
+            device_order_by=env["CUDA_DEVICE_ORDER"],
+        )
+
+    def _warn_of_changes(self) -> None:
+        for name, before in self._seen.items():
+            now = self._environ.get(name)
+            if now != before:
+                self._seen[name] = now
+                where = call_site()
+                warnings.warn(
+                    f"{name} was changed from {_shown(before)} to {_shown(now)} after the "
+                    f"devices were listed by {self._listed_by}. The change has no effect: "
+                    "set it before that line, or before the program starts.",
+                    BerthWarning,
+                    stacklevel=where.frames_up + 1,
+                )
+
+
+def _shown(value: str | None) -> str:
+    return "nothing" if value is None else repr(value)
+
+
+_default = Context()
+
+
+def context() -> Context:
+    """Return the default context."""
+    return _default
+
+
+def simulate(machine: str | None) -> None:
+    """Give this program simulated GPUs, as ``BERTH_SIM`` does from outside.
+
+    Call it before the first device is opened. What was configured for the devices of
+    another machine is forgotten. None goes back to what the environment says.
+
+    >>> with Context({}).as_default():
+    ...     simulate("2xT4")
+    ...     len(context().devices.physical())
+    3
+    """
+    context().simulate(None if machine is None else Machine.parse(machine))

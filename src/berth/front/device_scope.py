@@ -1,0 +1,74 @@
+"""``tf.device`` in eager mode: the device that this thread's operations ask for (§1.6)."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from berth.device.device import LogicalDevice
+from berth.device.spec import DeviceSpecV2
+from berth.front.context import context
+
+
+class EagerDevice:
+    """A block of a program whose operations ask for one device.
+
+    A name is completed from the scope around it or, where there is none, from the first
+    device of the program. So ``tf.device('')`` outside of any scope means that device,
+    the CPU. None asks for no device at all.
+    """
+
+    def __init__(self, device: Any) -> None:
+        self._wanted = device
+        self._outer: list[tuple[str, DeviceSpecV2]] = []
+        self._entered: list[str] = []
+
+    def __enter__(self) -> None:
+        wanted = _name_of(self._wanted)
+        if wanted is None:
+            spec, name = DeviceSpecV2(), ""
+        else:
+            spec = self._base().make_merged_spec(DeviceSpecV2.from_string(wanted))
+            name = spec.to_string()
+        scope = context().eager_scope
+        self._outer.append((scope.device_name, scope.device_spec))
+        self._entered.append(name)
+        scope.device_name, scope.device_spec = name, spec
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        scope = context().eager_scope
+        if not self._entered or scope.device_name != self._entered[-1]:
+            raise RuntimeError("Exiting device scope without proper scope nesting")
+        self._entered.pop()
+        scope.device_name, scope.device_spec = self._outer.pop()
+
+    def _base(self) -> DeviceSpecV2:
+        devices = context().open()
+        scope = context().eager_scope
+        if scope.device_name:
+            return scope.device_spec
+        return DeviceSpecV2.from_string(str(devices.opened[0].full_name))
+
+
+def device(device_name: Any) -> EagerDevice:
+    """Ask for a device: a name, a DeviceSpec, a LogicalDevice, or None for no wish."""
+    if callable(device_name):
+        raise RuntimeError("tf.device does not support functions.")
+    return EagerDevice(device_name)
+
+
+def _name_of(device_name: Any) -> str | None:
+    if device_name is None or isinstance(device_name, str):
+        return device_name
+    if isinstance(device_name, LogicalDevice):
+        return device_name.name
+    if isinstance(device_name, DeviceSpecV2):
+        return device_name.to_string()
+    raise ValueError(
+        f"Expecting a string device name. Got {type(device_name)}({device_name})"
+    )

@@ -1,0 +1,85 @@
+"""ConfigProto and GPUOptions: what a program asks of a Session's devices."""
+
+from __future__ import annotations
+
+from berth.device.numbering import DeviceOptions, VirtualDevices
+from berth.front.message import (
+    Message,
+    bool_field,
+    float_field,
+    int_field,
+    map_field,
+    message_field,
+    repeated_field,
+    str_field,
+)
+
+
+class _VirtualDevices(Message):
+    memory_limit_mb = repeated_field(float_field())
+    priority = repeated_field(int_field())
+    device_ordinal = repeated_field(int_field())
+
+
+class _Experimental(Message):
+    VirtualDevices = _VirtualDevices
+    virtual_devices = repeated_field(_VirtualDevices)
+    num_virtual_devices_per_gpu = int_field()
+
+
+class GPUOptions(Message):
+    """Which GPUs, and how much of their memory.
+
+    >>> GPUOptions(allow_growth=True, visible_device_list="1,0")
+    allow_growth: true
+    visible_device_list: "1,0"
+    <BLANKLINE>
+    """
+
+    Experimental = _Experimental
+    per_process_gpu_memory_fraction = float_field()
+    allow_growth = bool_field()
+    visible_device_list = str_field()
+    experimental = message_field(_Experimental)
+
+
+class ConfigProto(Message):
+    """The options of a Session.
+
+    >>> config = ConfigProto(device_count={"GPU": 1})
+    >>> config.gpu_options.per_process_gpu_memory_fraction = 0.4
+    >>> config
+    device_count {
+      key: "GPU"
+      value: 1
+    }
+    gpu_options {
+      per_process_gpu_memory_fraction: 0.4
+    }
+    <BLANKLINE>
+    """
+
+    device_count = map_field(int_field())
+    intra_op_parallelism_threads = int_field()
+    inter_op_parallelism_threads = int_field()
+    gpu_options = message_field(GPUOptions)
+    allow_soft_placement = bool_field()
+    log_device_placement = bool_field()
+
+
+def device_options(config: ConfigProto) -> DeviceOptions:
+    """Say what a ConfigProto asks of the devices."""
+    gpu = config.gpu_options
+    return DeviceOptions(
+        device_count=dict(config.device_count),
+        visible_device_list=gpu.visible_device_list,
+        virtual_devices=tuple(
+            VirtualDevices(
+                tuple(v.memory_limit_mb), tuple(v.priority), tuple(v.device_ordinal)
+            )
+            for v in gpu.experimental.virtual_devices
+        ),
+        n_virtual_devices_per_gpu=gpu.experimental.num_virtual_devices_per_gpu,
+        memory_fraction=gpu.per_process_gpu_memory_fraction,
+        allow_growth=gpu.allow_growth,
+    )

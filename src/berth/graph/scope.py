@@ -1,0 +1,115 @@
+"""The device scopes of a graph: a stack that decides what device a new node asks for.
+
+Entries are applied innermost first (§1.5). A name is merged under what the node asks
+for already, so that inner scopes win, field by field. None ends the walk: no outer scope
+counts. A function's answer replaces what there is, unread: it is checked when the graph
+is placed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from berth.callsite import CallSite, call_site
+from berth.device.spec import DeviceSpecV2
+
+DeviceFunction = Callable[[Any], Any]
+DeviceRequest = str | DeviceSpecV2 | DeviceFunction | None
+
+
+class Placeable(Protocol):
+    """What device functions are shown: an operation, with the device it asks for."""
+
+    device: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceScope:
+    """One entry: what the user wrote, and where."""
+
+    request: DeviceSpecV2 | DeviceFunction | None
+    written: str
+    """The user's text, or ``name<file, line>`` for a function."""
+    where: CallSite
+
+
+class DeviceStack:
+    """The device scopes that are open in one graph."""
+
+    def __init__(self) -> None:
+        self._scopes: list[DeviceScope] = []
+
+    def enter(self, device: DeviceRequest) -> DeviceScope:
+        """Open a scope; ValueError if the name cannot be read."""
+        scope = DeviceScope(_read(device), _written(device), call_site())
+        self._scopes.append(scope)
+        return scope
+
+    def exit(self, scope: DeviceScope) -> None:
+        """Close the innermost scope, which must be this one."""
+        innermost = self._scopes.pop() if self._scopes else None
+        if innermost is not scope:
+            raise RuntimeError("Exiting device scope without proper scope nesting.")
+
+    def apply(self, op: Placeable) -> tuple[DeviceScope, ...]:
+        """Set the device a new node asks for; return the scopes that had a say."""
+        applied = []
+        for scope in reversed(self._scopes):
+            applied.append(scope)
+            if scope.request is None:
+                break
+            if isinstance(scope.request, DeviceSpecV2):
+                inner = DeviceSpecV2.from_string(op.device)
+                op.device = scope.request.make_merged_spec(inner).to_string()
+            else:
+                op.device = _answer(scope.request(op))
+        return tuple(applied)
+
+
+def merge_device(spec: str | DeviceSpecV2 | None) -> Callable[[Placeable], str]:
+    """Make a device function that merges a name under what a node asks for already.
+
+    >>> from types import SimpleNamespace
+    >>> merge_device("/job:ps/gpu:0")(SimpleNamespace(device="/cpu:1"))
+    '/job:ps/device:CPU:1'
+    """
+    outer = _read_name(spec or "")
+
+    def merge(op: Placeable) -> str:
+        inner = DeviceSpecV2.from_string(op.device)
+        return outer.make_merged_spec(inner).to_string()
+
+    return merge
+
+
+def _read(device: DeviceRequest) -> DeviceSpecV2 | DeviceFunction | None:
+    if device is None or callable(device):
+        return device
+    return _read_name(device)
+
+
+def _read_name(device: str | DeviceSpecV2) -> DeviceSpecV2:
+    text = device.to_string() if isinstance(device, DeviceSpecV2) else device
+    return DeviceSpecV2.from_string(text)
+
+
+def _written(device: DeviceRequest) -> str:
+    if isinstance(device, DeviceSpecV2):
+        return device.to_string()
+    if callable(device):
+        code = getattr(device, "__code__", None)
+        where = f"<{code.co_filename}, {code.co_firstlineno}>" if code else ""
+        return getattr(device, "__name__", type(device).__name__) + where
+    return str(device)
+
+
+def _answer(device: Any) -> str:
+    if isinstance(device, DeviceSpecV2):
+        return device.to_string()
+    if isinstance(device, bytes):
+        return device.decode()
+    if isinstance(device, str):
+        return device
+    raise TypeError(f"Expected binary or unicode string, got {device!r}")

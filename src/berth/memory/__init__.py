@@ -1,0 +1,1 @@
+"""Memory as bookkeeping: integers only, no tensors."""

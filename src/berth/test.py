@@ -1,0 +1,33 @@
+"""``tf.test``: is there a GPU?"""
+
+from __future__ import annotations
+
+import re
+
+from berth.device_lib import list_local_devices
+
+__all__ = ["gpu_device_name", "is_gpu_available"]
+
+_CAPABILITY = re.compile(r"compute capability: (\d+)\.(\d+)")
+
+
+def is_gpu_available(
+    cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
+) -> bool:
+    """Tell whether there is a GPU, of some capability at least. Makes the devices."""
+    del cuda_only  # accepted and ignored, as in TensorFlow today
+    least = min_cuda_compute_capability or (0, 0)
+    for device in list_local_devices():
+        found = _CAPABILITY.search(device.physical_device_desc)
+        capability = (int(found[1]), int(found[2])) if found else (0, 0)
+        if device.device_type == "GPU" and capability >= tuple(least):
+            return True
+    return False
+
+
+def gpu_device_name() -> str:
+    """Return the name of the first GPU, or an empty string. Makes the devices."""
+    for device in list_local_devices():
+        if device.device_type == "GPU":
+            return str(device.name)
+    return ""
