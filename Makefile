@@ -27,7 +27,9 @@ $(READY): pyproject.toml
 setup: $(READY)
 
 demo: $(READY)
-	@$(BIN)/python examples/four_gpus.py
+	$(BIN)/berth devices --sim "4xTesla K20m"
+	@echo
+	$(BIN)/python examples/four_gpus.py
 
 test: $(READY)
 	$(BIN)/python -m pytest

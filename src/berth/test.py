@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from berth.device_lib import list_local_devices
+from berth.front.deprecation import warn_deprecated
 
 __all__ = ["gpu_device_name", "is_gpu_available"]
 
@@ -15,6 +16,7 @@ def is_gpu_available(
     cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
 ) -> bool:
     """Tell whether there is a GPU, of some capability at least. Makes the devices."""
+    warn_deprecated("tf.test.is_gpu_available", "tf.config.list_physical_devices('GPU')")
     del cuda_only  # accepted and ignored, as in TensorFlow today
     least = min_cuda_compute_capability or (0, 0)
     for device in list_local_devices():

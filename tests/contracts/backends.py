@@ -8,6 +8,8 @@ from berth.backends.base import Backend
 from berth.backends.host import HostBackend
 from berth.backends.machine import Machine
 from berth.backends.sim import SimBackend
+from tests.contracts.cupy_backend import CupyBackend
+from tests.contracts.fake_cupy import make_fake_cupy
 
 MACHINE = Machine.parse("2xT4:64MiB")
 
@@ -15,4 +17,5 @@ BACKENDS: dict[str, Callable[[], Backend]] = {
     "host": HostBackend,
     "sim": lambda: SimBackend(MACHINE),
     "sim-lazy": lambda: SimBackend(MACHINE, lazy=True),
+    "cupy-shaped": lambda: CupyBackend(make_fake_cupy(2, 64 * 2**20)),
 }

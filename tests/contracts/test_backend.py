@@ -94,8 +94,9 @@ def test_reserved_memory_is_not_free(backend):
         pytest.skip("what is free on the host changes by itself")
     before = backend.memory(FIRST).free
 
-    region = backend.reserve(FIRST, MiB)
-    assert backend.memory(FIRST).free == before - MiB
+    region = backend.reserve(FIRST, 3 * MiB)
+    # At least: a driver may take whole pages, as CUDA does.
+    assert backend.memory(FIRST).free <= before - 3 * MiB
 
     backend.release(region)
     assert backend.memory(FIRST).free == before
@@ -256,6 +257,21 @@ def test_copy_changes_neither_shape_nor_dtype(backend, region, direction, shape,
         getattr(backend.stream(FIRST), direction)(target, source)
 
 
+@pytest.mark.parametrize("direction", ["upload", "download", "transfer"])
+def test_copy_needs_contiguous_arrays(backend, region, direction):
+    device_array = backend.view(FIRST, region.address, (8,), np.float32)
+    strided = device_array[::2]
+    if direction == "transfer":
+        other = backend.view(FIRST, region.address + 4096, (4,), np.float32)
+        target, source = other, strided
+    elif direction == "upload":
+        target, source = strided, np.zeros(4, np.float32)
+    else:
+        target, source = np.zeros(8, np.float32)[::2], device_array[:4]
+    with pytest.raises(ValueError, match="not C-contiguous"):
+        getattr(backend.stream(FIRST), direction)(target, source)
+
+
 # --- streams --------------------------------------------------------------------------
 
 
@@ -268,6 +284,18 @@ def test_work_on_a_stream_happens_in_order(backend, region):
     stream.launch(lambda: xp.multiply(array, array, out=array))
 
     assert get(stream, array).tolist() == [100, 100, 4, 4]
+
+
+def test_work_happens_on_the_last_device_too(backend):
+    last = PlatformIndex(len(backend.devices()) - 1)
+    region = backend.reserve(last, MiB)
+    array = put(backend, region, np.ones(4, np.float32))
+    stream = backend.stream(last)
+    stream.launch(lambda: backend.xp.add(array, array, out=array))
+    stream.record().synchronize()
+
+    assert get(stream, array).tolist() == [2] * 4
+    backend.release(region)
 
 
 def test_streams_are_ordered_by_events(backend, region):

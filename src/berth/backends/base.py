@@ -14,12 +14,15 @@ The model is CUDA's, since the others can follow CUDA's rules and not the revers
   4. An array made by `view` is used only by work on its own device. Everything else
      crosses by `upload`, `download` or `transfer`.
   5. Work on one stream happens in the order it was given. Nothing else is ordered,
-     unless by `wait`. Its effects may be seen after `synchronize`, not before; until
-     then the arrays of a copy, host arrays too, must be left alone.
+     unless by `wait`. Its effects may be seen after `synchronize`, not before. Until
+     then the arrays of a copy must be left alone. The backend keeps host arrays alive
+     that long; device memory is the caller's, who releases it after the work is done.
   6. `launch` makes the stream (and its device) current for the calling thread while
      the work issues its calls: kernels written against `xp` need not name either.
   7. An error in work comes out of `launch` or, later, of `synchronize`. The stream
-     can be used again after it.
+     can be used again after it, unless the device itself was lost: then every later
+     call raises.
+  8. Copies are of C-contiguous arrays: hardware copies ranges of bytes.
 
 tests/contracts holds every backend to these rules.
 """
@@ -61,7 +64,10 @@ class HiddenDevice(NamedTuple):
 
 
 class MemoryInfo(NamedTuple):
-    """Bytes that could be reserved now, and bytes in all."""
+    """About how many bytes could be reserved now, and bytes in all.
+
+    Drivers hand out whole pages, and other processes take their share at any time.
+    """
 
     free: int
     total: int
@@ -115,7 +121,7 @@ class Stream(Protocol):
         ...
 
     def wait(self, event: Event) -> None:
-        """Hold later work on this stream until the event has happened."""
+        """Hold later work on this stream until an event of this backend has happened."""
         ...
 
     def synchronize(self) -> None:
@@ -146,7 +152,7 @@ class Backend(Protocol):
         ...
 
     def hidden(self) -> Sequence[HiddenDevice]:
-        """List the machine's other devices, each with the reason."""
+        """List the machine's other devices, each with the reason, if the driver tells."""
         ...
 
     def memory(self, device: PlatformIndex) -> MemoryInfo:

@@ -25,6 +25,10 @@ def _check_copy(target: Array, source: Array) -> None:
             f"Cannot copy {source.dtype}{list(source.shape)} into "
             f"{target.dtype}{list(target.shape)}: a copy keeps shape and dtype."
         )
+    if not (target.flags.c_contiguous and source.flags.c_contiguous):
+        raise ValueError("Cannot copy an array that is not C-contiguous: copy it first.")
+    if not target.flags.writeable:
+        raise ValueError("Cannot copy into an array that is read-only.")
 
 
 class _Happened:

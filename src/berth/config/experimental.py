@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from functools import lru_cache
 from typing import Any
 
 from berth.config.devices import (
@@ -21,6 +19,7 @@ from berth.config.devices import (
 from berth.device.device import LogicalDeviceConfiguration as VirtualDeviceConfiguration
 from berth.device.physical import PhysicalDevice
 from berth.front.context import context
+from berth.front.deprecation import warn_deprecated
 
 __all__ = [
     "VirtualDeviceConfiguration",
@@ -41,7 +40,6 @@ __all__ = [
 ]
 
 _POLICIES = ("silent", "silent_for_int32", "warn", "explicit")
-_log = logging.getLogger("berth")
 
 
 def get_memory_growth(device: PhysicalDevice) -> bool | None:
@@ -79,29 +77,30 @@ def reset_memory_stats(device: str) -> None:
 
 def get_memory_usage(device: str) -> int:
     """Return the bytes that a device's tensors hold now (deprecated)."""
-    _warn_deprecated()
+    warn_deprecated(
+        "tf.config.experimental.get_memory_usage",
+        "tf.config.experimental.get_memory_info(device)['current']",
+    )
     return get_memory_info(device)["current"]
 
 
 def get_device_policy() -> str:
     """Return what happens when an operation's input is on another device."""
-    return context().eager_scope.device_policy
+    return context().eager_scope.device_policy or context().switches.device_policy
 
 
 def set_device_policy(device_policy: str | None) -> None:
-    """Choose what happens, in this thread, when an input is on another device."""
+    """Choose what happens when an input is on another device.
+
+    Said before the devices are opened it is for the program, afterwards for this thread.
+    """
     if device_policy not in (None, *_POLICIES):
         raise ValueError(
             f"Invalid argument `device_policy`: {device_policy!r}. Please refer to "
             "https://www.tensorflow.org/api_docs/python/tf/config/experimental/"
             "set_device_policy for valid `device_policy` arguments."
         )
-    context().eager_scope.device_policy = device_policy or "silent"
-
-
-@lru_cache(maxsize=1)  # says it once in a process
-def _warn_deprecated() -> None:
-    _log.warning(
-        "get_memory_usage is deprecated: "
-        "use tf.config.experimental.get_memory_info(device)['current'] instead."
-    )
+    if context().opened_by is None:
+        context().switches.device_policy = device_policy or "silent"
+    else:
+        context().eager_scope.device_policy = device_policy or "silent"

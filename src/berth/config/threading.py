@@ -15,7 +15,7 @@ __all__ = [
 
 def get_intra_op_parallelism_threads() -> int:
     """Return how many threads one operation may use."""
-    return context().switches.intra_op_threads
+    return context().switches.intra_op_threads or 0
 
 
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
@@ -27,7 +27,7 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
 
 def get_inter_op_parallelism_threads() -> int:
     """Return how many operations may run at once."""
-    return context().switches.inter_op_threads
+    return context().switches.inter_op_threads or 0
 
 
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
@@ -37,7 +37,7 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
     switches.inter_op_threads = num_threads
 
 
-def _check(new: int, current: int, which: str) -> None:
+def _check(new: int, current: int | None, which: str) -> None:
     opened_by = context().opened_by
     if new != current and opened_by is not None:
         raise RuntimeError(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import NamedTuple
 
-from berth.device.full_name import LOCAL_HOST, FullName
+from berth.device.full_name import LOCAL_HOST
 from berth.device.physical import Hardware
 from berth.memory.limits import Limit
 from berth.memory.stats import MemoryStats
@@ -29,40 +29,29 @@ class LogicalDeviceConfiguration(NamedTuple):
     experimental_device_ordinal: int | None = None
 
 
-def _new_incarnation() -> int:
-    return secrets.randbits(63) + 1
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Device:
     """One logical device: a name, the hardware behind it, and its share of memory."""
 
-    index: int
-    hardware: Hardware
-    limit: Limit
-    growth: bool = False
-    priority: int = 0
-    stats: MemoryStats = field(default_factory=MemoryStats)
-    incarnation: int = field(default_factory=_new_incarnation)
-
-    @property
-    def device_type(self) -> str:
-        return self.hardware.info.device_type
-
-    @property
-    def full_name(self) -> FullName:
-        return FullName(
-            LOCAL_HOST.job,
-            LOCAL_HOST.replica,
-            LOCAL_HOST.task,
-            self.device_type,
-            self.index,
+    def __init__(
+        self,
+        index: int,
+        hardware: Hardware,
+        limit: Limit,
+        *,
+        growth: bool = False,
+        priority: int = 0,
+    ) -> None:
+        self.index = index
+        self.hardware = hardware
+        self.limit = limit
+        self.growth = growth
+        self.priority = priority
+        self.device_type = hardware.info.device_type
+        self.full_name = replace(LOCAL_HOST, type=self.device_type, index=index)
+        self.name = str(self.full_name)
+        self.logical = LogicalDevice(
+            f"/device:{self.device_type}:{index}", self.device_type
         )
-
-    @property
-    def logical(self) -> LogicalDevice:
-        return LogicalDevice(f"/device:{self.device_type}:{self.index}", self.device_type)
-
-    @property
-    def allocator_name(self) -> str:
-        return "cpu" if self.device_type == "CPU" else f"GPU_{self.index}_bfc"
+        self.stats = MemoryStats()
+        self.incarnation = secrets.randbits(63) + 1
+        """A number that no other device has had, not even one of the same name."""

@@ -50,7 +50,8 @@ class Devices:
     """What a program can see and use, and what it has chosen."""
 
     def __init__(self, host: Backend, gpus: Backend | None, env: Mapping[str, str]) -> None:
-        shown = list_hardware(gpus) if gpus else []
+        enabled = env.get("TF_ENABLED_DEVICE_TYPES")
+        shown = list_hardware(gpus) if gpus and _is_enabled("GPU", enabled) else []
         usable, ignored, complaint = split_usable(
             shown, env.get("TF_MIN_GPU_MULTIPROCESSOR_COUNT")
         )
@@ -60,6 +61,7 @@ class Devices:
         self.ignored: Sequence[IgnoredGpu] = ignored
         self.opened_by: CallSite | None = None
         self.opened: tuple[Device, ...] = ()
+        self._n_platform = len(shown)
         self._forced_growth = env.get("TF_FORCE_GPU_ALLOW_GROWTH")
         self._hardware = {h.device: h for h in [*list_hardware(host), *usable]}
         self._visible = list(self._hardware)
@@ -77,8 +79,15 @@ class Devices:
         return self._hardware[device]
 
     def hidden(self) -> Sequence[HiddenDevice]:
-        """List the GPUs of the machine that the driver does not show."""
-        return self.gpu_backend.hidden() if self.gpu_backend else ()
+        """List the GPUs of the machine that a setting keeps from this process."""
+        if self.gpu_backend is None:
+            return ()
+        disabled = self.gpu_backend.devices() if self._n_platform == 0 else ()
+        reason = "TF_ENABLED_DEVICE_TYPES names no GPU"
+        return [
+            *(HiddenDevice(gpu, reason) for gpu in disabled),
+            *self.gpu_backend.hidden(),
+        ]
 
     # --- what the program chooses ----------------------------------------------------
 
@@ -193,15 +202,16 @@ class Devices:
             raise NotFoundError(None, None, "No CPU devices are available in this process")
         devices = [Device(index, cpus[0], CPU_LIMIT) for index in range(n_cpus)]
         gpus = {gpu.platform: gpu for gpu in self._of_type("GPU")}
-        n_platform = len(self.gpu_backend.devices()) if self.gpu_backend else 0
         growth, message = forced_growth(options.allow_growth, self._forced_growth)
-        numbered = number_gpus(options, n_platform, list(gpus))
+        numbered = number_gpus(options, self._n_platform, list(gpus))
         if numbered and message:
             _log.warning(message)
         for index, logical in enumerate(numbered):
             gpu = gpus[logical.platform]
             limit = _limit(gpu, logical, options)
-            devices.append(Device(index, gpu, limit, growth, logical.priority))
+            devices.append(
+                Device(index, gpu, limit, growth=growth, priority=logical.priority)
+            )
         return devices
 
     def open(self) -> tuple[Device, ...]:
@@ -232,7 +242,7 @@ class Devices:
                 'at least contain a device type and a device index, like "GPU:0".'
             )
         found = [device for device in self.opened if wanted.matches(device.full_name)]
-        names = [str(device.full_name) for device in found]
+        names = [device.name for device in found]
         if len(found) > 1:
             raise ValueError(
                 f"Multiple devices match the provided string '{name}': "
@@ -285,6 +295,10 @@ class Devices:
                 )
             )
         return bool(settings and settings.pop())
+
+
+def _is_enabled(device_type: str, enabled: str | None) -> bool:
+    return not enabled or device_type in enabled.split(",")
 
 
 def _listed(text: str, gpus: Sequence[PhysicalDevice]) -> list[PhysicalDevice]:

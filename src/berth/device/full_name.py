@@ -170,8 +170,8 @@ def _fields_of(match: re.Match[str]) -> dict[str, Any] | None:
             found[field] = int(value)
         else:
             return None
-    if found.get("type") in ("cpu", "gpu") and not match[0].startswith("/device:"):
-        found["type"] = str(found["type"]).upper()
+    if match[0].startswith(("/cpu:", "/gpu:")):
+        found["type"] = found["type"].upper()
     return found
 
 

@@ -56,19 +56,18 @@ def number_gpus(
     options: DeviceOptions, n_platform: int, usable: Sequence[PlatformIndex]
 ) -> list[LogicalGpu]:
     """Return the logical GPUs that a request gets, in the order of their numbers."""
+    if n_platform == 0:
+        return []  # nothing is read where there is no GPU, so nothing can be wrong
     n_wanted = options.device_count.get("GPU")
-    if n_wanted == 0 or n_platform == 0:
-        # TensorFlow reads no further: a bad list goes unnoticed where there is no GPU.
-        if options.virtual_devices and n_wanted != 0:
-            raise _not_enough(0, len(options.virtual_devices))
-        return []
-    listed = parse_visible_device_list(options.visible_device_list, n_platform)
+    listed: list[PlatformIndex] = []
+    if n_wanted != 0:
+        listed = parse_visible_device_list(options.visible_device_list, n_platform)
     gpus = [index for index in listed if index in usable]
     n_used = len(gpus) if n_wanted is None else min(max(n_wanted, 0), len(gpus))
     if not options.virtual_devices:
         return _undivided(gpus[:n_used], options.n_virtual_devices_per_gpu)
     _check_virtual_devices(options, n_used, listed, gpus)
-    return _divided(gpus, options.virtual_devices)
+    return _divided(gpus, options)
 
 
 def parse_visible_device_list(text: str, n_platform: int) -> list[PlatformIndex]:
@@ -105,13 +104,12 @@ def _undivided(gpus: Sequence[PlatformIndex], n_each: int) -> list[LogicalGpu]:
     return [LogicalGpu(gpu, n_sharing=n_each) for gpu in gpus for _ in range(n_each)]
 
 
-def _divided(
-    gpus: Sequence[PlatformIndex], divisions: Sequence[VirtualDevices]
-) -> list[LogicalGpu]:
+def _divided(gpus: Sequence[PlatformIndex], options: DeviceOptions) -> list[LogicalGpu]:
     numbered: list[tuple[int, LogicalGpu]] = []
-    for gpu, division in zip(gpus, divisions, strict=True):
+    for gpu, division in zip(gpus, options.virtual_devices, strict=True):
         if not division.memory_limit_mb:
-            numbered.append((0, LogicalGpu(gpu)))
+            undivided = _undivided([gpu], options.n_virtual_devices_per_gpu)
+            numbered += [(0, logical) for logical in undivided]
         for part, limit in enumerate(division.memory_limit_mb):
             ordinal = division.device_ordinal[part] if division.device_ordinal else 0
             priority = division.priority[part] if division.priority else 0
@@ -148,47 +146,54 @@ def _check_virtual_devices(
             f"virtual_devices list. #valid GPUs: {len(gpus)} virtual_devices.size(): "
             f"{len(divisions)}",
         )
-    _check_all_or_none(
-        [division.device_ordinal for division in divisions],
-        "Device ordinals must be set for all virtual devices or none. But the "
-        "device_ordinal is specified for {} while previous devices didn't have any set.",
-    )
-    _check_sizes(divisions, "device_ordinal", "ordinals")
-    _check_all_or_none(
-        [division.priority for division in divisions],
-        "Priority must be set for all virtual devices or none. But the priority is "
-        "specified for {} while previous devices didn't have any set.",
-    )
-    _check_sizes(divisions, "priority", "priorities")
-    _check_priorities(divisions)
+    _check_ordinals(divisions)
+    _check_priorities(divisions, gpus)
 
 
-def _check_all_or_none(settings: Sequence[tuple[int, ...]], message: str) -> None:
-    for gpu, setting in enumerate(settings):
-        if bool(setting) != bool(settings[0]):
-            raise _invalid(message.format(gpu))
-
-
-def _check_sizes(divisions: Sequence[VirtualDevices], name: str, plural: str) -> None:
+def _check_ordinals(divisions: Sequence[VirtualDevices]) -> None:
     for gpu, division in enumerate(divisions):
-        n_limits, n_set = len(division.memory_limit_mb), len(getattr(division, name))
-        if n_set and n_limits != n_set:
+        if bool(division.device_ordinal) != bool(divisions[0].device_ordinal):
             raise _invalid(
-                f"Number of virtual device {plural} specified doesn't match with number "
-                f"of memory_limit_mb specified for GPU# {gpu} memory_limit_mb size: "
-                f"{n_limits} and {name} size: {n_set}"
+                "Device ordinals must be set for all virtual devices or none. But the "
+                f"device_ordinal is specified for {gpu} while previous devices didn't have "
+                "any set."
             )
-
-
-def _check_priorities(divisions: Sequence[VirtualDevices]) -> None:
-    highest, lowest = PRIORITIES
     for gpu, division in enumerate(divisions):
-        for part, priority in enumerate(division.priority):
+        if divisions[0].device_ordinal:
+            _check_sizes(gpu, division, "device_ordinal", "ordinals")
+
+
+def _check_priorities(
+    divisions: Sequence[VirtualDevices], gpus: Sequence[PlatformIndex]
+) -> None:
+    highest, lowest = PRIORITIES
+    for number, division in enumerate(divisions):
+        if divisions[0].priority:
+            _check_sizes(number, division, "priority", "priorities")
+        elif division.priority:
+            raise _invalid(
+                "Priority must be set for all virtual devices or none. But the priority is "
+                f"specified for {number} while previous devices didn't have any set."
+            )
+        for priority in division.priority:
             if not highest <= priority <= lowest:
+                # What TensorFlow calls the virtual device is the number of its GPU's
+                # entry, and its GPU# is the platform's number.
                 raise _invalid(
                     f"Priority {priority} is outside the range of supported priorities "
-                    f"[{highest},{lowest}] for virtual device {part} on GPU# {gpu}"
+                    f"[{highest},{lowest}] for virtual device {number} on GPU# "
+                    f"{gpus[number]}"
                 )
+
+
+def _check_sizes(gpu: int, division: VirtualDevices, name: str, plural: str) -> None:
+    n_limits, n_set = len(division.memory_limit_mb), len(getattr(division, name))
+    if n_limits != n_set:
+        raise _invalid(
+            f"Number of virtual device {plural} specified doesn't match with number of "
+            f"memory_limit_mb specified for GPU# {gpu} memory_limit_mb size: {n_limits} "
+            f"and {name} size: {n_set}"
+        )
 
 
 def _not_enough(n_used: int, n_divisions: int) -> UnknownError:

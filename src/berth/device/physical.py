@@ -87,16 +87,16 @@ def split_usable(
 def _least_multiprocessors(
     gpus: Sequence[Hardware], setting: str | None
 ) -> tuple[int, str]:
-    complaint = ""
-    if setting is not None:
-        if setting.isascii() and setting.isdigit():
-            return int(setting[:9]), ""
-        complaint = (
-            f"Invalid minimum GPU multiprocessor count: [{setting}]. "
-            f"Using the default value: {_DEFAULT_MIN_MULTIPROCESSORS}"
-        )
     most = max((gpu.info.multiprocessors for gpu in gpus), default=0)
-    return min(most, _DEFAULT_MIN_MULTIPROCESSORS), complaint
+    default = min(most, _DEFAULT_MIN_MULTIPROCESSORS)
+    if not setting:
+        return default, ""
+    if setting.isascii() and setting.isdigit():
+        return int(setting[:9]), ""
+    return default, (
+        f"Invalid minimum GPU multiprocessor count: [{setting}]. "
+        f"Using the default value: {default}"
+    )
 
 
 def _why_ignored(gpu: Hardware, least_multiprocessors: int) -> str:

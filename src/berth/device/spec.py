@@ -12,6 +12,7 @@ Invariants:
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from berth.errors import did_you_mean, explain
@@ -19,18 +20,20 @@ from berth.errors import did_you_mean, explain
 SHORT_TYPES = ("CPU", "GPU", "TPU", "CUSTOM", "EPU")
 """Types that may stand without ``device:`` in front, in any case."""
 
-_FIELDS = ("job", "replica", "task", "device_type", "device_index")
+_NAMES = ("job", "replica", "task", "device_type", "device_index")
+Fields = tuple[str | None, int | None, int | None, str | None, int | None]
+"""The five fields in the order of `_NAMES`; None is open."""
+
 Spec = TypeVar("Spec", bound="DeviceSpecV2")
-
-
-def _maybe(convert: Callable[[Any], Any], value: Any) -> Any:
-    return None if value is None else convert(value)
 
 
 def _canonical_type(device_type: Any) -> str:
     # Only the exact lower-case words: TensorFlow keeps "Gpu", which matches no device.
     name = str(device_type)
     return name.upper() if name in ("cpu", "gpu") else name
+
+
+_CONVERT: tuple[Callable[[Any], Any], ...] = (str, int, int, _canonical_type, int)
 
 
 class DeviceSpecV2:
@@ -40,7 +43,8 @@ class DeviceSpecV2:
     '/job:worker/device:GPU:1'
     """
 
-    __slots__ = ("_device_index", "_device_type", "_job", "_replica", "_task")
+    __slots__ = ("_fields",)
+    _fields: Fields
 
     def __init__(
         self,
@@ -50,36 +54,32 @@ class DeviceSpecV2:
         device_type: Any = None,
         device_index: Any = None,
     ) -> None:
-        self._job: str | None = _maybe(str, job)
-        self._replica: int | None = _maybe(int, replica)
-        self._task: int | None = _maybe(int, task)
-        self._device_type: str | None = _maybe(_canonical_type, device_type)
-        self._device_index: int | None = _maybe(int, device_index)
+        self._fields = _converted((job, replica, task, device_type, device_index))
 
     @property
     def job(self) -> str | None:
-        return self._job
+        return self._fields[0]
 
     @property
     def replica(self) -> int | None:
-        return self._replica
+        return self._fields[1]
 
     @property
     def task(self) -> int | None:
-        return self._task
+        return self._fields[2]
 
     @property
     def device_type(self) -> str | None:
-        return self._device_type
+        return self._fields[3]
 
     @property
     def device_index(self) -> int | None:
-        return self._device_index
+        return self._fields[4]
 
     @classmethod
     def from_string(cls: type[Spec], spec: str) -> Spec:
         """Read a name; ValueError if it is not one."""
-        return cls(**_parse(spec))
+        return cls._of(_parse(spec))
 
     def parse_from_string(self: Spec, spec: str) -> Spec:
         """Read a name into a new spec."""
@@ -87,25 +87,22 @@ class DeviceSpecV2:
 
     def to_string(self) -> str:
         """Write the canonical form, leaving out what is not known."""
-        parts = ""
-        if self.job is not None:
-            parts += f"/job:{self.job}"
-        if self.replica is not None:
-            parts += f"/replica:{self.replica}"
-        if self.task is not None:
-            parts += f"/task:{self.task}"
-        if self.device_type is not None:
-            index = "*" if self.device_index is None else self.device_index
-            parts += f"/device:{self.device_type}:{index}"
-        return parts
+        return _write(self._fields)
 
     def make_merged_spec(self: Spec, dev: DeviceSpecV2) -> Spec:
         """Return this spec with every field that `dev` has taken from `dev`."""
-        return type(self)(**_merged(self, dev))
+        return self._of(_merge(self._fields, dev._fields))
 
     def replace(self: Spec, **fields: Any) -> Spec:
         """Return this spec with some fields changed."""
-        return type(self)(**{**_fields(self), **fields})
+        return type(self)(**{**dict(zip(_NAMES, self._fields, strict=True)), **fields})
+
+    @classmethod
+    def _of(cls: type[Spec], fields: Fields) -> Spec:
+        """Make a spec of fields that are known to be good."""
+        spec = cls.__new__(cls)
+        spec._fields = fields
+        return spec
 
     # Subclasses compare as different in both directions, as in TensorFlow: Python asks
     # the subclass first, and an instance of the base is none of its own.
@@ -116,17 +113,18 @@ class DeviceSpecV2:
         return hash(self.to_string())
 
     def __repr__(self) -> str:
-        fields = ", ".join(f"{name}={value}" for name, value in _fields(self).items())
-        return f"<DeviceSpec({fields})>"
+        pairs = zip(_NAMES, self._fields, strict=True)
+        return f"<DeviceSpec({', '.join(f'{name}={value}' for name, value in pairs)})>"
 
 
-def _settable(field: str, convert: Callable[[Any], Any]) -> Any:
+def _settable(name: str) -> Any:
     """Give a field of DeviceSpecV2 a setter."""
+    at = _NAMES.index(name)
 
     def write(spec: DeviceSpecV2, value: Any) -> None:
-        setattr(spec, "_" + field, _maybe(convert, value))
+        spec._fields = _converted((*spec._fields[:at], value, *spec._fields[at + 1 :]))
 
-    return property(getattr(DeviceSpecV2, field).fget, write)
+    return property(getattr(DeviceSpecV2, name).fget, write)
 
 
 class DeviceSpecV1(DeviceSpecV2):
@@ -140,26 +138,20 @@ class DeviceSpecV1(DeviceSpecV2):
 
     __slots__ = ()
 
-    job = _settable("job", str)
-    replica = _settable("replica", int)
-    task = _settable("task", int)
-    device_type = _settable("device_type", _canonical_type)
-    device_index = _settable("device_index", int)
+    job = _settable("job")
+    replica = _settable("replica")
+    task = _settable("task")
+    device_type = _settable("device_type")
+    device_index = _settable("device_index")
 
     def parse_from_string(self, spec: str) -> DeviceSpecV1:
         """Read a name into this spec, and return it."""
-        self._assign(_parse(spec))
+        self._fields = _parse(spec)
         return self
 
     def merge_from(self, dev: DeviceSpecV2) -> None:
         """Take every field that `dev` has from `dev`."""
-        self._assign(_merged(self, dev))
-
-    def _assign(self, fields: dict[str, Any]) -> None:
-        # All are converted before one is stored: a bad value changes nothing.
-        converted = DeviceSpecV2(**fields)
-        for name, value in _fields(converted).items():
-            setattr(self, name, value)
+        self._fields = _merge(self._fields, dev._fields)
 
 
 def canonical_name(device: str | DeviceSpecV2 | None) -> str:
@@ -180,18 +172,39 @@ def check_valid(spec: str) -> None:
     DeviceSpecV2.from_string(spec)
 
 
-def _fields(spec: DeviceSpecV2) -> dict[str, Any]:
-    return {name: getattr(spec, name) for name in _FIELDS}
+def _converted(values: tuple[Any, ...]) -> Fields:
+    job, replica, task, device_type, device_index = (
+        None if value is None else convert(value)
+        for value, convert in zip(values, _CONVERT, strict=True)
+    )
+    return job, replica, task, device_type, device_index
 
 
-def _merged(base: DeviceSpecV2, over: DeviceSpecV2) -> dict[str, Any]:
-    given = {name: value for name, value in _fields(over).items() if value is not None}
-    return {**_fields(base), **given}
+# Programs use few names, and use them often: every step on them is remembered.
+@lru_cache(maxsize=1024)
+def _write(fields: Fields) -> str:
+    job, replica, task, device_type, device_index = fields
+    text = ""
+    if job is not None:
+        text += f"/job:{job}"
+    if replica is not None:
+        text += f"/replica:{replica}"
+    if task is not None:
+        text += f"/task:{task}"
+    if device_type is not None:
+        text += f"/device:{device_type}:{'*' if device_index is None else device_index}"
+    return text
 
 
-def _parse(spec: str | None) -> dict[str, Any]:
+@lru_cache(maxsize=1024)
+def _merge(base: Fields, over: Fields) -> Fields:
+    return _converted(tuple(b if o is None else o for b, o in zip(base, over, strict=True)))
+
+
+@lru_cache(maxsize=1024)
+def _parse(spec: str | None) -> Fields:
     """Read a name into fields. Pieces between slashes may come in any order."""
-    fields: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     for piece in filter(None, (spec or "").split("/")):
         try:
             new = _parse_piece(piece.split(":"))
@@ -205,13 +218,13 @@ def _parse(spec: str | None) -> dict[str, Any]:
             ) from None
         if new is None:
             raise ValueError(_unknown(piece.split(":")[0], str(spec)))
-        if "device_type" in new and "device_type" in fields:
+        if "device_type" in new and "device_type" in found:
             raise ValueError(
                 "Multiple device types are not allowed while parsing the device spec: "
                 f"{spec}."
             )
-        fields.update(new)
-    return fields
+        found.update(new)
+    return _converted(tuple(found.get(name) for name in _NAMES))
 
 
 def _parse_piece(parts: list[str]) -> dict[str, Any] | None:

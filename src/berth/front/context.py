@@ -28,6 +28,7 @@ READ_ONCE = (
     "BERTH_SIM",
     "CUDA_VISIBLE_DEVICES",
     "CUDA_DEVICE_ORDER",
+    "TF_ENABLED_DEVICE_TYPES",
     "TF_MIN_GPU_MULTIPROCESSOR_COUNT",
     "TF_FORCE_GPU_ALLOW_GROWTH",
 )
@@ -40,8 +41,9 @@ class Switches:
     def __init__(self) -> None:
         self.soft_placement: bool | None = None
         self.log_placement = False
-        self.intra_op_threads = 0
-        self.inter_op_threads = 0
+        self.device_policy = "silent"
+        self.intra_op_threads: int | None = None
+        self.inter_op_threads: int | None = None
 
 
 class EagerScope(threading.local):
@@ -50,7 +52,8 @@ class EagerScope(threading.local):
     def __init__(self) -> None:
         self.device_name = ""
         self.device_spec = DeviceSpecV2()
-        self.device_policy = "silent"
+        self.device_policy: str | None = None
+        """This thread's own policy; None: the program's."""
 
 
 class Context:
@@ -88,6 +91,8 @@ class Context:
 
     def open(self) -> Devices:
         """Open the devices if they are not open yet."""
+        if self._devices is not None and self._devices.opened_by is not None:
+            return self._devices  # the common case, and on the way of every device scope
         devices = self.devices
         with self._lock:
             devices.open()

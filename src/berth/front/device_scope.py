@@ -52,7 +52,7 @@ class EagerDevice:
         scope = context().eager_scope
         if scope.device_name:
             return scope.device_spec
-        return DeviceSpecV2.from_string(str(devices.opened[0].full_name))
+        return DeviceSpecV2.from_string(devices.opened[0].name)
 
 
 def device(device_name: Any) -> EagerDevice:

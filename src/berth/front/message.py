@@ -223,7 +223,11 @@ class Message:
                 f"{type(self).__name__} got {type(other).__name__}."
             )
         for name in self._fields:
-            self._assign(name, getattr(other, name))
+            theirs = getattr(other, name)
+            self._assign(name, theirs)
+            if isinstance(theirs, Message):
+                mine = getattr(self, name)
+                object.__setattr__(mine, "_was_assigned", theirs._was_assigned)
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and all(

@@ -25,13 +25,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 0
     try:
-        return _devices(args)
+        code = _devices(args)
+        sys.stdout.flush()  # here, where a closed pipe can still be answered
+        return code
     except MachineSpecError as error:
         return _fail(error, 2)
     except (OpError, ValueError, RuntimeError) as error:
         return _fail(error, 1)
     except BrokenPipeError:  # the reader, `head` for one, has seen enough
-        sys.stdout = None
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
@@ -69,8 +71,10 @@ def _devices(args: argparse.Namespace) -> int:
     from rich.console import Console  # noqa: PLC0415 - only people need it
 
     console = Console(highlight=False, markup=False)
-    for part in devices_report.draw(report):
-        console.print(part)
+    with console.capture() as drawn:
+        for part in devices_report.draw(report):
+            console.print(part)
+    print(drawn.get(), end="")
     return 0
 
 

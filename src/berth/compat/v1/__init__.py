@@ -28,3 +28,5 @@ def enable_eager_execution(config: ConfigProto | None = None) -> None:
     context.devices.adopt(_device_options(config))
     context.switches.soft_placement = config.allow_soft_placement or None
     context.switches.log_placement = config.log_device_placement
+    context.switches.intra_op_threads = config.intra_op_parallelism_threads
+    context.switches.inter_op_threads = config.inter_op_parallelism_threads

@@ -1,0 +1,103 @@
+"""What the documentation shows is what happens."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from berth.backends.profiles import PROFILES
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+
+def run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    hidden = ("BERTH_SIM", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "COLUMNS")
+    env = {name: value for name, value in os.environ.items() if name not in hidden}
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_readme_program_prints_what_it_shows(tmp_path):
+    program, shown = re.search(r"```python\n(.*?)```\n```\n(.*?)```", README, re.S).groups()
+    (tmp_path / "program.py").write_text(program)
+    result = run("program.py", cwd=tmp_path)
+    _, _, error = result.stderr.partition("RuntimeError: ")
+
+    assert result.stdout + "RuntimeError: " + error == shown
+
+
+def test_readme_table_is_the_command_s(tmp_path):
+    shown = re.search(r'\$ berth devices --sim "4xTesla K20m"\n(.*?)```', README, re.S)[1]
+    result = run("-m", "berth", "devices", "--sim", "4xTesla K20m", cwd=tmp_path)
+    lines = [line.rstrip() for line in result.stdout.splitlines()]
+
+    def without_cpu(text):
+        return [line for line in text if not line.startswith("CPU:0")]
+
+    assert without_cpu(lines) == without_cpu(shown.splitlines())
+
+
+def test_guide_prints_what_it_shows():
+    import berth as tf
+
+    page = (ROOT / "docs/devices.md").read_text()
+    sessions = "".join(
+        b for b in re.findall(r"```python\n(.*?)```", page, re.S) if ">>>" in b
+    )
+    test = doctest.DocTestParser().get_doctest(sessions, {"tf": tf}, "devices.md", None, 0)
+    result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
+
+    assert result.attempted > 10
+    assert result.failed == 0
+
+
+def test_listed_cards_are_the_profiles():
+    page = (ROOT / "docs/simulated-machines.md").read_text()
+    for p in PROFILES:
+        major, minor = p.compute_capability
+        row = (
+            f"| `{p.key}` | {p.model} | {p.memory_bytes >> 20} | {major}.{minor} | "
+            f"{p.multiprocessors} | {p.context_bytes >> 20} |"
+        )
+        assert row in page
+    assert page.count("| `") == len(PROFILES) + 4  # and four rows of examples
+    assert f"{len(PROFILES)} cards" in README
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)#]+)", path.read_text()):
+        if not target.startswith("https://"):
+            assert (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize(
+    "path", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.stem
+)
+def test_examples_run(path, tmp_path):
+    result = run(str(path), cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout
+
+
+def test_named_parity_tests_exist():
+    named = re.findall(
+        r"`(tests/[\w/]+\.py)::(\w+)", (ROOT / "docs/tf-parity.md").read_text()
+    )
+    assert len(named) > 50
+    for path, test in named:
+        assert f"def {test}(" in (ROOT / path).read_text(), f"{path}::{test}"

@@ -1,0 +1,58 @@
+"""The public lists are true, and complete."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import berth
+
+PUBLIC = [
+    "berth",
+    "berth.compat.v1",
+    "berth.config",
+    "berth.config.experimental",
+    "berth.config.threading",
+    "berth.debugging",
+    "berth.device_lib",
+    "berth.test",
+]
+MODULES = sorted(
+    info.name
+    for info in pkgutil.walk_packages(berth.__path__, "berth.")
+    if not info.name.endswith("__main__")
+)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_listed_names_exist(name):
+    module = importlib.import_module(name)
+    for public in module.__all__:
+        assert hasattr(module, public), f"{name}.{public}"
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_functions_are_documented(name):
+    module = importlib.import_module(name)
+    undocumented = [
+        public
+        for public in module.__all__
+        if callable(getattr(module, public)) and not getattr(module, public).__doc__
+    ]
+    assert undocumented == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings_tell_the_truth(name):
+    module = importlib.import_module(name)
+    assert module.__doc__, f"{name} has no docstring"
+    assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
+
+
+def test_version_is_the_distribution_s():
+    from importlib.metadata import version
+
+    assert version("berth") == berth.__version__

@@ -1,0 +1,112 @@
+"""Memory limits: each rule of §4.1, and TF_FORCE_GPU_ALLOW_GROWTH (§4.5)."""
+
+from __future__ import annotations
+
+import pytest
+
+import berth.compat.v1 as tf
+from berth.front.context import context
+from berth.memory.limits import (
+    configured_limit,
+    default_limit,
+    forced_growth,
+    fraction_limit,
+    split_limit,
+)
+
+MiB, GiB = 2**20, 2**30
+
+
+@pytest.mark.parametrize(
+    ("free", "capability", "reserve"),
+    [
+        (2 * GiB - 1, (9, 0), 225 * MiB),
+        (2 * GiB, (3, 5), 500 * MiB),
+        (16 * GiB, (6, 0), 500 * MiB),
+        (16 * GiB, (7, 5), 1050 * MiB),
+        (40 * GiB, (8, 0), 1536 * MiB),
+        (80 * GiB, (9, 0), 1800 * MiB),
+        (32 * GiB, (12, 0), 1800 * MiB),
+        (225 * MiB, (3, 5), 0),
+        (100 * MiB, (3, 5), 0),
+    ],
+)
+def test_default_leaves_a_reserve(free, capability, reserve):
+    assert default_limit(free, capability).nbytes == free - reserve
+
+
+@pytest.mark.parametrize(
+    ("total", "fraction", "expected"),
+    [(1000, 0.4, 400), (12 * GiB, 0.7, 9019431321), (1000, 1.5, 1500)],
+)
+def test_fraction_is_of_the_total(total, fraction, expected):
+    assert fraction_limit(total, fraction).nbytes == expected
+
+
+def test_configured_limit_drops_part_of_a_megabyte():
+    assert configured_limit(1024).nbytes == 1024 * MiB
+    assert configured_limit(1.9).nbytes == MiB
+
+
+def test_split_shares_evenly():
+    assert split_limit(fraction_limit(1000, 1.0), 3).nbytes == 333
+
+
+@pytest.mark.parametrize(
+    ("requested", "forced", "growth", "message"),
+    [
+        (False, None, False, ""),
+        (True, "true", True, ""),
+        (
+            False,
+            "true",
+            True,
+            "Overriding orig_value setting because the TF_FORCE_GPU_ALLOW_GROWTH environment "
+            "variable is set. Original config value was 0.",
+        ),
+        (
+            True,
+            "false",
+            False,
+            "Overriding orig_value setting because the TF_FORCE_GPU_ALLOW_GROWTH environment "
+            "variable is set. Original config value was 1.",
+        ),
+        *(
+            (
+                False,
+                text,
+                False,
+                "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be "
+                f'parsed: "{text}". Valid values are "true" or "false". Using original config '
+                "value of 0.",
+            )
+            for text in ("1", "True", "TRUE", "")
+        ),
+    ],
+)
+def test_environment_forces_growth(requested, forced, growth, message):
+    assert forced_growth(requested, forced) == (growth, message)
+
+
+def planned(**gpu_options):
+    config = tf.ConfigProto(gpu_options=tf.GPUOptions(**gpu_options))
+    from berth.front.options import device_options
+
+    return context().devices.plan(device_options(config))[1:]
+
+
+def test_devices_carry_their_limits(sim):
+    sim("1xT4:1GiB")
+    free = GiB - 120 * MiB
+
+    assert planned()[0].limit.nbytes == free - 225 * MiB
+    assert planned(per_process_gpu_memory_fraction=0.5)[0].limit.nbytes == GiB // 2
+    parts = planned(experimental={"num_virtual_devices_per_gpu": 2})
+    assert [gpu.limit.nbytes for gpu in parts] == [(free - 225 * MiB) // 2] * 2
+
+
+def test_growth_is_the_environment_s(sim, caplog):
+    sim("1xT4", TF_FORCE_GPU_ALLOW_GROWTH="true")
+
+    assert planned()[0].growth
+    assert "Original config value was 0." in caplog.text

@@ -1,0 +1,139 @@
+"""The `berth` command, as a person or a program sees it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from berth.tools.cli import main
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch):
+    for name in ("BERTH_SIM", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def lines(capsys) -> list[str]:
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_devices_are_shown_in_a_table(capsys):
+    assert main(["devices", "--sim", "2xTesla K20m"]) == 0
+    shown = lines(capsys)
+
+    assert shown[0] == "Simulated machine: 2xK20m"
+    assert shown[2] == (
+        "device  model       PCI bus id       free / total  logical     limit  growth"
+    )
+    assert shown[4] == (
+        "GPU:0   Tesla K20m  0000:02:00.0  4.59 / 4.63 GiB  GPU:0    4.11 GiB  no"
+    )
+    assert shown[-1] == "Limit of GPU:0, GPU:1: default, free memory less 500 MiB."
+
+
+def test_hidden_devices_say_why(capsys, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1,7")
+    main(["devices", "--sim", "2xTesla K20m"])
+    shown = lines(capsys)
+
+    assert shown[4].startswith("GPU:0   Tesla K20m  0000:03:00.0")
+    assert shown[5].split() == [
+        "-",
+        "Tesla",
+        "K20m",
+        "0000:02:00.0",
+        "-",
+        "/",
+        "4.63",
+        "GiB",
+        "hidden",
+    ]
+    assert " ".join(shown[-2:]) == (
+        "Hidden 0000:02:00.0: CUDA_VISIBLE_DEVICES=1,7: there is no GPU 7, which ends the list."
+    )
+
+
+def test_without_gpu_it_shows_how_to_simulate(capsys):
+    assert main(["devices"]) == 0
+    shown = lines(capsys)
+
+    assert shown[1].startswith("CPU:0")
+    assert shown[-4] == "No GPU: this machine has none that berth can use."
+    assert shown[-3].startswith("CUDA: ")
+    assert shown[-2:] == [
+        "To simulate some: berth devices --sim 4xT4",
+        "For a program of yours: BERTH_SIM=4xT4 python program.py",
+    ]
+
+
+@pytest.mark.parametrize(
+    "machine",
+    ["8xH200", "2xV100-32GB,2xA100-80GB,1xGTX 1080 Ti", "64xT4", "1xP100,1xH200,1xK20m"],
+)
+def test_table_fits_eighty_columns(capsys, machine):
+    main(["devices", "--sim", machine])
+    out = capsys.readouterr().out
+
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+
+
+def test_json_is_for_programs(capsys):
+    assert main(["devices", "--json", "--sim", "1xT4,1xL4"]) == 0
+    report = json.loads(capsys.readouterr().out)
+
+    assert report["simulated_machine"] == "1xT4,1xL4"
+    cpu, l4, t4 = report["devices"]
+    assert cpu["logical"][0]["limit_bytes"] is None
+    assert (l4["name"], l4["model"]) == ("/physical_device:GPU:0", "NVIDIA L4")
+    assert t4["compute_capability"] == "7.5"
+    assert t4["simulated"] is True
+    assert t4["logical"] == [
+        {
+            "name": "/device:GPU:1",
+            "limit_bytes": (15095 - 120 - 1050) * 2**20,
+            "limit_source": "default, free memory less 1050 MiB",
+            "growth": False,
+        }
+    ]
+
+
+def test_bad_machine_is_an_error_on_stderr(capsys):
+    assert main(["devices", "--sim", "4xT5"]) == 2
+    out, err = capsys.readouterr()
+
+    assert out == ""
+    assert err.startswith(
+        "berth: Cannot simulate '4xT5': no profile is called 'T5'. Nearest: T4"
+    )
+
+
+def test_help_is_the_default(capsys):
+    assert main([]) == 0
+    assert "list physical, visible and logical devices" in capsys.readouterr().out
+
+
+def test_command_and_module_are_the_same():
+    result = subprocess.run(
+        [sys.executable, "-m", "berth", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout.startswith("berth 0.")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_closed_pipe_is_no_error(options):
+    command = [sys.executable, "-m", "berth", "devices", "--sim", "64xT4", *options]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.close()
+        complaints = process.stderr.read()
+    assert (process.returncode, complaints) == (0, b"")
