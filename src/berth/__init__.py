@@ -5,7 +5,7 @@
 """
 
 from berth import config, debugging, device_lib, errors, test
-from berth.device.spec import DeviceSpecV2 as DeviceSpec
+from berth.devices.spec import DeviceSpecV2 as DeviceSpec
 from berth.front.context import simulate
 from berth.front.device_scope import device
 

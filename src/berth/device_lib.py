@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from berth.device.device import Device
+from berth.devices.device import Device
 from berth.front.context import context
 from berth.front.message import (
     Message,

@@ -14,7 +14,7 @@ LAYERS = (
     "base",
     "backends",
     "memory",
-    "device",
+    "devices",
     "ops",
     "graph",
     "plan",

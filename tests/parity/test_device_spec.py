@@ -8,7 +8,7 @@ import pytest
 
 import berth as tf
 from berth.compat import v1
-from berth.device.spec import canonical_name, check_valid
+from berth.devices.spec import canonical_name, check_valid
 from berth.graph.scope import merge_device
 from tests.parity.programs import first_line
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import berth as tf
-from berth.device.full_name import (
+from berth.devices.full_name import (
     FullName,
     OnConflict,
     canonicalize,
@@ -13,7 +13,7 @@ from berth.device.full_name import (
     parse_full_name,
     parse_local_name,
 )
-from berth.device.spec import canonical_name, check_valid
+from berth.devices.spec import canonical_name, check_valid
 from tests.parity.programs import first_line
 
 FULL = "/job:worker/replica:0/task:1/device:GPU:2"

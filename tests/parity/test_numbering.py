@@ -6,7 +6,7 @@ import pytest
 
 import berth as tf
 from berth.compat import v1
-from berth.device.numbering import DeviceOptions, VirtualDevices, number_gpus
+from berth.devices.numbering import DeviceOptions, VirtualDevices, number_gpus
 from berth.front.context import context
 from tests.parity.programs import first_line
 

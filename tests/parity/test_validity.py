@@ -6,7 +6,7 @@ import pytest
 
 import berth as tf
 from berth.backends.base import DeviceInfo
-from berth.device.physical import Hardware, split_usable
+from berth.devices.physical import Hardware, split_usable
 from berth.front.context import context
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from berth.device.full_name import FullName
-from berth.device.spec import DeviceSpecV2
+from berth.devices.full_name import FullName
+from berth.devices.spec import DeviceSpecV2
 
 indices = st.integers(min_value=0, max_value=99)
 words = st.from_regex(r"[A-Za-z][A-Za-z0-9_]{0,8}", fullmatch=True)

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from berth.backends.driver import select
 from berth.backends.machine import Machine
 from berth.backends.profiles import PROFILES
-from berth.device.full_name import parse_full_name, parse_local_name
-from berth.device.spec import DeviceSpecV1, DeviceSpecV2
+from berth.devices.full_name import parse_full_name, parse_local_name
+from berth.devices.spec import DeviceSpecV1, DeviceSpecV2
 from berth.errors import MachineSpecError
 
 DEEPER = 10 if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else 1

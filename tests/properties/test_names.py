@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from berth.device.full_name import FullName, OnConflict, merge, parse_full_name
-from berth.device.spec import DeviceSpecV1, DeviceSpecV2
+from berth.devices.full_name import FullName, OnConflict, merge, parse_full_name
+from berth.devices.spec import DeviceSpecV1, DeviceSpecV2
 from berth.errors import InvalidArgumentError
 from berth.graph.scope import DeviceStack
 from tests.properties.strategies import full_names, specs

@@ -10,7 +10,7 @@ from berth.backends.driver import device_order, select
 from berth.backends.machine import Machine
 from berth.backends.profiles import PROFILES
 from berth.backends.sim import SimBackend
-from berth.device.numbering import DeviceOptions, VirtualDevices, number_gpus
+from berth.devices.numbering import DeviceOptions, VirtualDevices, number_gpus
 from berth.errors import InvalidArgumentError, UnknownError
 from tests.properties.strategies import uuids
 

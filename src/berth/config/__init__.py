@@ -19,8 +19,8 @@ from berth.config.devices import (
     set_soft_device_placement,
     set_visible_devices,
 )
-from berth.device.device import LogicalDevice, LogicalDeviceConfiguration
-from berth.device.physical import PhysicalDevice
+from berth.devices.device import LogicalDevice, LogicalDeviceConfiguration
+from berth.devices.physical import PhysicalDevice
 
 __all__ = [
     "LogicalDevice",

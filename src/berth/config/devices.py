@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from berth.device.device import LogicalDevice, LogicalDeviceConfiguration
-from berth.device.physical import PhysicalDevice
+from berth.devices.device import LogicalDevice, LogicalDeviceConfiguration
+from berth.devices.physical import PhysicalDevice
 from berth.front.context import context
 
 

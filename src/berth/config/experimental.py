@@ -16,8 +16,8 @@ from berth.config.devices import (
 from berth.config.devices import (
     set_logical_device_configuration as set_virtual_device_configuration,
 )
-from berth.device.device import LogicalDeviceConfiguration as VirtualDeviceConfiguration
-from berth.device.physical import PhysicalDevice
+from berth.devices.device import LogicalDeviceConfiguration as VirtualDeviceConfiguration
+from berth.devices.physical import PhysicalDevice
 from berth.front.context import context
 from berth.front.deprecation import warn_deprecated
 

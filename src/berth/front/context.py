@@ -20,8 +20,8 @@ from berth.backends.host import HostBackend
 from berth.backends.machine import Machine
 from berth.backends.sim import SimBackend
 from berth.callsite import CallSite, call_site
-from berth.device.devices import Devices
-from berth.device.spec import DeviceSpecV2
+from berth.devices.devices import Devices
+from berth.devices.spec import DeviceSpecV2
 from berth.errors import BerthWarning, MachineSpecError, explain
 
 READ_ONCE = (

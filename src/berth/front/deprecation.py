@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from functools import lru_cache
+from functools import cache
 
 _log = logging.getLogger("berth")
 
 
-@lru_cache(maxsize=None)
+@cache
 def warn_deprecated(name: str, instead: str) -> None:
     """Log that a function is deprecated, the first time only."""
     _log.warning("%s is deprecated. Use %s instead.", name, instead)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
-from berth.device.device import LogicalDevice
-from berth.device.spec import DeviceSpecV2
+from berth.devices.device import LogicalDevice
+from berth.devices.spec import DeviceSpecV2
 from berth.front.context import context
 
 

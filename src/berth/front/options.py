@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from berth.device.numbering import DeviceOptions, VirtualDevices
+from berth.devices.numbering import DeviceOptions, VirtualDevices
 from berth.front.message import (
     Message,
     bool_field,

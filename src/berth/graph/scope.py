@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from berth.callsite import CallSite, call_site
-from berth.device.spec import DeviceSpecV2
+from berth.devices.spec import DeviceSpecV2
 
 DeviceFunction = Callable[[Any], Any]
 DeviceRequest = str | DeviceSpecV2 | DeviceFunction | None

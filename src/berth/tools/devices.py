@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from berth.backends.base import DeviceInfo
 from berth.backends.cuda import unavailable_reason
-from berth.device.device import Device
-from berth.device.devices import Devices
+from berth.devices.device import Device
+from berth.devices.devices import Devices
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from berth import config, debugging, errors, test
-from berth.device.spec import DeviceSpecV1 as DeviceSpec
+from berth.devices.spec import DeviceSpecV1 as DeviceSpec
 from berth.front.context import context as _context
 from berth.front.options import ConfigProto, GPUOptions
 from berth.front.options import device_options as _device_options

@@ -6,8 +6,8 @@ import secrets
 from dataclasses import replace
 from typing import NamedTuple
 
-from berth.device.full_name import LOCAL_HOST
-from berth.device.physical import Hardware
+from berth.devices.full_name import LOCAL_HOST
+from berth.devices.physical import Hardware
 from berth.memory.limits import Limit
 from berth.memory.stats import MemoryStats
 

@@ -23,10 +23,10 @@ from typing import Any
 
 from berth.backends.base import Backend, HiddenDevice
 from berth.callsite import CallSite, call_site
-from berth.device.device import CPU_LIMIT, Device, LogicalDeviceConfiguration
-from berth.device.full_name import parse_full_name, parse_local_name
-from berth.device.numbering import DeviceOptions, LogicalGpu, VirtualDevices, number_gpus
-from berth.device.physical import (
+from berth.devices.device import CPU_LIMIT, Device, LogicalDeviceConfiguration
+from berth.devices.full_name import parse_full_name, parse_local_name
+from berth.devices.numbering import DeviceOptions, LogicalGpu, VirtualDevices, number_gpus
+from berth.devices.physical import (
     Hardware,
     IgnoredGpu,
     PhysicalDevice,
