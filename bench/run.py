@@ -78,9 +78,7 @@ def main() -> None:
             theirs.append(measure(peer, "tensorflow"))
     if not peer:
         print("TensorFlow could not be installed: berth alone.")
-    print(
-        f"{'':32} {'berth':>10} {'TensorFlow':>12}   ratio (least to most), lower is better"
-    )
+    print(f"{'':32} {'berth':>10} {'TensorFlow':>12}   ratio (least to most), lower is better")
     results = {}
     for case in ours[0]:
         mine = [times[case] for times in ours]

@@ -4,7 +4,7 @@
 ``import berth.compat.v1 as tf`` is TensorFlow 1 style.
 """
 
-from berth import config, debugging, device_lib, errors, test
+from berth import compat, config, debugging, device_lib, errors, test
 from berth.devices.spec import DeviceSpecV2 as DeviceSpec
 from berth.front.context import simulate
 from berth.front.device_scope import device
@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 __all__ = [
     # TensorFlow's names
     "DeviceSpec",
+    "compat",
     "config",
     "debugging",
     "device",

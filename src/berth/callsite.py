@@ -33,8 +33,10 @@ def call_site() -> CallSite:
             break
         inside, frame, frames_up = frame, frame.f_back, frames_up + 1
     user = frame or inside
+    name = inside.f_code.co_name
     return CallSite(
-        function=inside.f_code.co_name,
+        # Users write `with tf.device(…):`, and never see its __enter__.
+        function="tf.device" if name == "__enter__" else name,
         file=user.f_code.co_filename,
         line=user.f_lineno,
         frames_up=frames_up,

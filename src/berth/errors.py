@@ -92,8 +92,7 @@ class DeviceMemoryError(MemoryError):
 
     def __init__(self, device: str, nbytes: int, free: int, total: int) -> None:
         super().__init__(
-            f"{device} cannot reserve {nbytes:,} bytes: "
-            f"{free:,} of {total:,} bytes are free."
+            f"{device} cannot reserve {nbytes:,} bytes: {free:,} of {total:,} bytes are free."
         )
         self.nbytes, self.free, self.total = nbytes, free, total
 

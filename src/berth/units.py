@@ -25,6 +25,16 @@ def parse_bytes(text: str) -> int:
     return int(float(match["number"]) * base ** _EXPONENTS[match["prefix"].upper()])
 
 
+def parse_count(digits: str) -> int:
+    """Read a whole number. More than 18 digits are as good as infinitely many.
+
+    >>> parse_count("0007"), parse_count("9" * 5000) == 10**18
+    (7, True)
+    """
+    significant = digits.lstrip("0")
+    return int(significant or "0") if len(significant) <= 18 else 10**18
+
+
 def format_bytes(nbytes: int) -> str:
     """Write a size for people: three or so digits, binary units.
 

@@ -55,9 +55,7 @@ def test_guide_prints_what_it_shows():
     import berth as tf
 
     page = (ROOT / "docs/devices.md").read_text()
-    sessions = "".join(
-        b for b in re.findall(r"```python\n(.*?)```", page, re.S) if ">>>" in b
-    )
+    sessions = "".join(b for b in re.findall(r"```python\n(.*?)```", page, re.S) if ">>>" in b)
     test = doctest.DocTestParser().get_doctest(sessions, {"tf": tf}, "devices.md", None, 0)
     result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
 
@@ -85,9 +83,7 @@ def test_links_lead_somewhere(path):
             assert (path.parent / target).exists(), target
 
 
-@pytest.mark.parametrize(
-    "path", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("path", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.stem)
 def test_examples_run(path, tmp_path):
     result = run(str(path), cwd=tmp_path)
     assert result.returncode == 0, result.stderr
@@ -95,9 +91,7 @@ def test_examples_run(path, tmp_path):
 
 
 def test_named_parity_tests_exist():
-    named = re.findall(
-        r"`(tests/[\w/]+\.py)::(\w+)", (ROOT / "docs/tf-parity.md").read_text()
-    )
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)", (ROOT / "docs/tf-parity.md").read_text())
     assert len(named) > 50
     for path, test in named:
         assert f"def {test}(" in (ROOT / path).read_text(), f"{path}::{test}"

@@ -24,7 +24,7 @@ LAYERS = (
     "train",
     "tools",
 )
-BASE = {"errors", "units", "callsite"}
+BASE = {"errors", "units", "callsite", "deferred"}
 FACES = {"berth", "__version__", "config", "compat", "debugging", "device_lib", "test"}
 TOOLS = {"__main__"}
 
@@ -91,7 +91,14 @@ def test_no_import_hides_in_a_function(path):
     ("library", "allowed"),
     [
         ("cupy", {"berth.backends.cuda"}),
-        ("mmap", {"berth.backends.in_process"}),
+        (
+            "mmap",
+            {
+                "berth.backends.in_process",
+                "berth.backends.ledger_file",
+                "berth.backends.ledger_table",
+            },
+        ),
         ("rich", {"berth.tools.cli", "berth.tools.devices"}),
     ],
 )

@@ -53,6 +53,9 @@ def test_bus_ids_are_the_documents(text, buses):
         (" 2 x A100-40GB , 1xT4 ", "2xA100-40GB,1xT4"),
         ("NVIDIA A100-SXM4-40GB", "1xA100-40GB"),
         ("h100", "1xH100-80GB"),
+        ("RTX3090", "1xRTX 3090"),
+        ("gtx1080ti", "1xGTX 1080 Ti"),
+        ("0000000004xT4", "4xT4"),
         ("GeForce RTX 4090", "1xRTX 4090"),
         ("2xT4:8GiB", "2xT4:8GiB"),
         ("T4: 1.5 GiB", "1xT4:1536MiB"),
@@ -64,6 +67,12 @@ def test_names_are_understood_and_made_canonical(text, name):
 
     assert machine.name == name
     assert Machine.parse(name) == machine
+
+
+@pytest.mark.parametrize("name", ["GTX 1080", "RTX 2080", "GTX", "RTX", "A1", "K"])
+def test_another_card_is_never_guessed(name):
+    with pytest.raises(MachineSpecError, match="no profile is called"):
+        Machine.parse(name)
 
 
 def test_mixed_machine_keeps_its_order():

@@ -99,8 +99,7 @@ class CupyBackend:
         dtype = np.dtype(dtype)
         nbytes = dtype.itemsize * math.prod(shape)
         if not any(
-            region.device == device
-            and 0 <= address - region.address <= region.nbytes - nbytes
+            region.device == device and 0 <= address - region.address <= region.nbytes - nbytes
             for region in self._regions.copy()
         ):
             raise ValueError(

@@ -103,9 +103,7 @@ def test_kernels_take_arrays_of_the_current_device_only(cupy, backend):
     with pytest.raises(ValueError, match=r"resides \(1\) is different"):
         backend.stream(FIRST).launch(lambda: cupy.add(here, there, out=here))
     with pytest.raises(TypeError, match="Unsupported type"):
-        backend.stream(FIRST).launch(
-            lambda: cupy.add(here, np.ones(4, np.float32), out=here)
-        )
+        backend.stream(FIRST).launch(lambda: cupy.add(here, np.ones(4, np.float32), out=here))
 
 
 def test_streams_and_events_serve_their_own_device_only(cupy):

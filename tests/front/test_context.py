@@ -51,9 +51,7 @@ def test_late_change_warns_and_names_the_line():
 
 def test_bad_machine_says_where_it_comes_from():
     with Context({"BERTH_SIM": "T4:0"}).as_default():
-        with pytest.raises(
-            tf.errors.MachineSpecError, match=r"It is what BERTH_SIM says\.$"
-        ):
+        with pytest.raises(tf.errors.MachineSpecError, match=r"It is what BERTH_SIM says\.$"):
             tf.config.list_physical_devices()
         with pytest.raises(tf.errors.MachineSpecError):
             tf.config.list_physical_devices()

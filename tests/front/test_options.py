@@ -131,8 +131,18 @@ def test_eager_execution_adopts_a_config(sim):
     config.gpu_options.visible_device_list = "2,1"
     tf.enable_eager_execution(config)
 
-    assert [d.name for d in tf.config.get_visible_devices("GPU")] == [
-        "/physical_device:GPU:2"
-    ]
+    assert [d.name for d in tf.config.get_visible_devices("GPU")] == ["/physical_device:GPU:2"]
     assert len(tf.config.list_logical_devices("CPU")) == 2
     assert tf.debugging.get_log_device_placement()
+
+
+def test_lists_own_their_messages():
+    config = tf.ConfigProto()
+    config.gpu_options.experimental.virtual_devices.add(memory_limit_mb=[1, 2, 3])
+    copy = tf.ConfigProto()
+    copy.CopyFrom(config)
+    limits = copy.gpu_options.experimental.virtual_devices[0].memory_limit_mb
+    limits[0:2] = [5]
+
+    assert list(limits) == [5, 3]
+    assert config.gpu_options.experimental.virtual_devices[0].memory_limit_mb == [1, 2, 3]

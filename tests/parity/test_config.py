@@ -26,9 +26,7 @@ def names(devices):
 
 def test_devices_are_named_tuples():
     """Section 2.1: the reprs, and the order of the fields."""
-    assert repr(GPU[0]) == (
-        "PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')"
-    )
+    assert repr(GPU[0]) == ("PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')")
     assert repr(config.LogicalDevice("/device:GPU:0", "GPU")) == (
         "LogicalDevice(name='/device:GPU:0', device_type='GPU')"
     )
@@ -64,9 +62,7 @@ def test_virtual_configuration_is_same_class():
 def test_equal_device_is_accepted(sim):
     """Section 2.1: equality is by value."""
     sim("2xT4")
-    config.set_visible_devices(
-        config.PhysicalDevice("/physical_device:GPU:1", "GPU"), "GPU"
-    )
+    config.set_visible_devices(config.PhysicalDevice("/physical_device:GPU:1", "GPU"), "GPU")
     assert config.get_visible_devices() == [CPU, GPU[1]]
 
 
@@ -448,9 +444,7 @@ UNSUPPORTED = {
 
 
 @pytest.mark.parametrize("initialised", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize(
-    ("device", "parts", "message"), UNSUPPORTED.values(), ids=UNSUPPORTED
-)
+@pytest.mark.parametrize(("device", "parts", "message"), UNSUPPORTED.values(), ids=UNSUPPORTED)
 def test_unsupported_split_is_refused(sim, device, parts, message, initialised):
     """Section 2.3, check 2: it precedes those of the state."""
     sim("1xT4")

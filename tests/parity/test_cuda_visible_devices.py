@@ -121,9 +121,7 @@ def test_machine_is_chosen_by_uuid(sim):
     assert chosen.devices.gpu_backend.devices() == (machine[2], machine[0])
 
 
-@pytest.mark.parametrize(
-    ("value", "hidden"), [("1", [0, 2, 3]), ("", ALL), ("3,0", [1, 2])]
-)
+@pytest.mark.parametrize(("value", "hidden"), [("1", [0, 2, 3]), ("", ALL), ("3,0", [1, 2])])
 def test_masked_gpus_are_told(sim, value, hidden):
     """Documents 000 and 001: "device 1 is masked"."""
     machine = buses(sim("4xT4"))
@@ -241,9 +239,7 @@ def test_export_sets_the_gpus(sim, my_script, setting):
     assert run_in_shell(line, BERTH_SIM="4xT4") == expected(sim, SETTINGS[setting][1])
 
 
-@pytest.mark.parametrize(
-    "import_first", [True, False], ids=["import first", "environ first"]
-)
+@pytest.mark.parametrize("import_first", [True, False], ids=["import first", "environ first"])
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_python_sets_the_gpus(sim, setting, import_first):
     """Documents 000 and 001: `os.environ[...] = ...`; section 3.1: before first use."""

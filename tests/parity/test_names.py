@@ -141,9 +141,7 @@ def test_index_must_be_an_integer(text, literal):
     """Section 1.3, the table: the message is that of int()."""
     with pytest.raises(ValueError, match="invalid literal") as caught:
         tf.DeviceSpec.from_string(text)
-    assert first_line(caught.value) == (
-        f"invalid literal for int() with base 10: {literal!r}"
-    )
+    assert first_line(caught.value) == (f"invalid literal for int() with base 10: {literal!r}")
 
 
 def test_name_must_be_a_string():

@@ -11,9 +11,7 @@ from berth.front.context import context
 from tests.parity.programs import first_line
 
 MiB = 2**20
-GPU = [
-    tf.config.PhysicalDevice(f"/physical_device:GPU:{index}", "GPU") for index in range(8)
-]
+GPU = [tf.config.PhysicalDevice(f"/physical_device:GPU:{index}", "GPU") for index in range(8)]
 CPU = tf.config.PhysicalDevice("/physical_device:CPU:0", "CPU")
 PART = tf.config.LogicalDeviceConfiguration
 
@@ -107,9 +105,7 @@ def test_hidden_split_sends_message(sim):
     assert options.device_count == {"CPU": 1, "GPU": 1}
 
 
-@pytest.mark.parametrize(
-    ("growth", "allowed"), [(None, False), (False, False), (True, True)]
-)
+@pytest.mark.parametrize(("growth", "allowed"), [(None, False), (False, False), (True, True)])
 def test_common_growth_is_allowed(sim, growth, allowed):
     """Section 2.4: the common flag of the visible GPUs."""
     sim("2xT4")
@@ -221,9 +217,7 @@ def test_unsplit_gpu_is_whole(sim):
     ]
 
 
-@pytest.mark.parametrize(
-    ("limit", "mib"), [(1024, 1024), (1024.9, 1024), (100.5, 100), (1, 1)]
-)
+@pytest.mark.parametrize(("limit", "mib"), [(1024, 1024), (1024.9, 1024), (100.5, 100), (1, 1)])
 def test_memory_limit_is_truncated(sim, limit, mib):
     """Section 2.5: to whole MiB, before it becomes bytes."""
     sim("1xT4")

@@ -106,9 +106,7 @@ def test_graph_scopes_follow_rules(devices, placed):
     assert place(*devices) == placed
 
 
-@pytest.mark.parametrize(
-    ("node_type", "placed"), [("MatMul", "/gpu:2"), ("Const", "/cpu:0")]
-)
+@pytest.mark.parametrize(("node_type", "placed"), [("MatMul", "/gpu:2"), ("Const", "/cpu:0")])
 def test_function_chooses_by_node(node_type, placed):
     """Section 1.5, the last row of the table: the text is kept raw."""
     assert place(gpu_for_matmul, node_type=node_type) == placed

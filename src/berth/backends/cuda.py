@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import importlib
 
+_NOT_YET = "this version of berth cannot drive real GPUs yet"
+
 
 def unavailable_reason() -> str:
     """Say why CUDA cannot be used here. Imports CuPy to find out."""
     try:
         cupy = importlib.import_module("cupy")
     except ImportError as error:
-        if getattr(error, "name", None) == "cupy":
-            return "CuPy is not installed"
-        return f"CuPy cannot be imported ({error})"
+        is_missing = getattr(error, "name", None) == "cupy"
+        problem = "is not installed" if is_missing else f"cannot be imported: {error}"
+        return f"{_NOT_YET} (and CuPy, which it will need, {problem})"
     if not cupy.cuda.is_available():
-        return "CuPy finds no CUDA driver, or no GPU"
-    n_gpus = cupy.cuda.runtime.getDeviceCount()
-    return f"CuPy finds {n_gpus} GPU(s), but this version of berth cannot drive them yet"
+        return f"{_NOT_YET} (and CuPy finds no CUDA driver, or no GPU)"
+    return f"{_NOT_YET} (CuPy finds {cupy.cuda.runtime.getDeviceCount()})"

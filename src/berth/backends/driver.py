@@ -14,8 +14,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
+from berth.units import parse_count
+
+_INTEGER = re.compile(r"(?P<sign>[+-]?)(?P<digits>[0-9]+)")
 _UUID_PREFIX = "GPU-"
+DEVICE_ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
+"""What CUDA_DEVICE_ORDER may say; the first is the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +81,10 @@ def select(value: str | None, uuids: Sequence[str]) -> Selection:
 def _ordinal(entry: str) -> int | None:
     """Read a number as C's strtoul does: what follows the digits is ignored."""
     match = _INTEGER.match(entry)
-    # An index of twenty digits is out of range as surely as one of two hundred.
-    number = int(match[0][:20]) if match else -1
-    return number if number >= 0 else None
+    if match is None:
+        return None
+    number = parse_count(match["digits"])
+    return None if match["sign"] == "-" and number else number
 
 
 def _uuid_index(entry: str, uuids: Sequence[str]) -> int | None:

@@ -108,8 +108,7 @@ class InProcessBackend:
                 array: Array = np.ndarray(shape, dtype, mapping, offset)
                 return array if owner is None else np.asarray(_Owned(array, owner))
         raise ValueError(
-            f"No region of {self._describe(device)} holds the {nbytes:,} bytes at "
-            f"{address:#x}."
+            f"No region of {self._describe(device)} holds the {nbytes:,} bytes at {address:#x}."
         )
 
     def stream(self, device: PlatformIndex) -> Stream:

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from berth.backends.base import DeviceInfo
 from berth.backends.profiles import PROFILES, Profile, find_profiles, nearest_profiles
 from berth.errors import MachineSpecError, explain
-from berth.units import format_bytes, parse_bytes
+from berth.units import format_bytes, parse_bytes, parse_count
 
 MAX_CARDS = 64
 _MIN_MEMORY_BYTES = 2**20
 _MAX_MEMORY_BYTES = 2**44
 _SECOND_PROCESSOR = 0x81
 _EXAMPLES = "Write it like 4xT4, 2xA100-40GB,1xT4 or 2xT4:8GiB."
-_ITEM = re.compile(r"((?P<count>\d+)\s*[xX]\s*)?(?P<name>[^:]*)(:(?P<memory>.*))?", re.S)
+_ITEM = re.compile(r"((?P<count>[0-9]+)\s*[xX]\s*)?(?P<name>[^:]*)(:(?P<memory>.*))?", re.S)
 _UUID_SPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "simulated.berth.invalid")
 
 
@@ -95,7 +95,7 @@ def _parse_item(item: str, text: str) -> tuple[int, Profile, int]:
     match = _ITEM.fullmatch(item.strip())
     if match is None or not match["name"].strip():
         raise _bad(text, f"{item.strip()!r} names no card.", _EXAMPLES)
-    count = int((match["count"] or "1")[:9])
+    count = parse_count(match["count"] or "1")
     if count == 0:
         raise _bad(text, f"{item.strip()!r} asks for no card.", "Leave it out instead.")
     profile = _find(match["name"].strip(), text)

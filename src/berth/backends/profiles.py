@@ -106,17 +106,15 @@ PROFILES = tuple(_parse_row(row) for row in _TABLE.strip().splitlines()[1:])
 def find_profiles(name: str) -> list[Profile]:
     """Find the profiles a name stands for: one, or several if it is ambiguous.
 
-    Case, blanks, dashes and the maker's words do not matter, and the end of a name may
-    be left off: ``Tesla K20m``, ``k20m`` and ``v100`` (two sizes) are all understood.
+    Case, blanks, dashes and the maker's words do not matter, and the size may be left
+    off: ``Tesla K20m``, ``k20m`` and ``v100`` (two sizes) are all understood.
 
     >>> [profile.key for profile in find_profiles("v100")]
     ['V100-16GB', 'V100-32GB']
     """
     wanted = _plain(name)
     exact = [p for p in PROFILES if wanted in (_plain(p.key), _plain(p.model))]
-    if exact or not wanted:
-        return exact
-    return [p for p in PROFILES if _plain(p.key).startswith(wanted + "-")]
+    return exact or [p for p in PROFILES if _plain(_without_size(p.key)) == wanted]
 
 
 def nearest_profiles(name: str) -> list[Profile]:
@@ -126,7 +124,10 @@ def nearest_profiles(name: str) -> list[Profile]:
     return [by_text[text] for text in close]
 
 
+def _without_size(key: str) -> str:
+    return re.sub(r"-\d+GB$", "", key)
+
+
 def _plain(name: str) -> str:
     words = re.split(r"[\s\-_]+", name.lower())
-    makers = {"nvidia", "tesla", "geforce", ""}
-    return "-".join(word for word in words if word not in makers)
+    return "".join(word for word in words if word not in ("nvidia", "tesla", "geforce"))

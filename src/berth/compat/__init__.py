@@ -1,1 +1,5 @@
 """TensorFlow's older faces."""
+
+from berth.compat import v1
+
+__all__ = ["v1"]

@@ -38,6 +38,8 @@ def set_inter_op_parallelism_threads(num_threads: int) -> None:
 
 
 def _check(new: int, current: int | None, which: str) -> None:
+    if not hasattr(new, "__index__"):
+        raise TypeError(f"The number of threads must be a whole number, and not {new!r}.")
     opened_by = context().opened_by
     if new != current and opened_by is not None:
         raise RuntimeError(

@@ -49,9 +49,7 @@ class Device:
         self.device_type = hardware.info.device_type
         self.full_name = replace(LOCAL_HOST, type=self.device_type, index=index)
         self.name = str(self.full_name)
-        self.logical = LogicalDevice(
-            f"/device:{self.device_type}:{index}", self.device_type
-        )
+        self.logical = LogicalDevice(f"/device:{self.device_type}:{index}", self.device_type)
         self.stats = MemoryStats()
         self.incarnation = secrets.randbits(63) + 1
         """A number that no other device has had, not even one of the same name."""

@@ -18,14 +18,19 @@ A Session gets its devices from here too, by its own options (`plan`).
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+import numpy as np
 
 from berth.backends.base import Backend, HiddenDevice
 from berth.callsite import CallSite, call_site
 from berth.devices.device import CPU_LIMIT, Device, LogicalDeviceConfiguration
 from berth.devices.full_name import parse_full_name, parse_local_name
-from berth.devices.numbering import DeviceOptions, LogicalGpu, VirtualDevices, number_gpus
+from berth.devices.numbering import DeviceOptions, LogicalGpu, number_gpus
 from berth.devices.physical import (
     Hardware,
     IgnoredGpu,
@@ -33,6 +38,7 @@ from berth.devices.physical import (
     list_hardware,
     split_usable,
 )
+from berth.devices.split import check_parts, parts_of, virtual_devices
 from berth.errors import AlreadyExistsError, NotFoundError, explain
 from berth.memory.limits import (
     Limit,
@@ -44,6 +50,18 @@ from berth.memory.limits import (
 )
 
 _log = logging.getLogger("berth")
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _one_at_a_time(method: Method) -> Method:
+    """Let one thread at a time change the choices, or settle them."""
+
+    @wraps(method)
+    def locked(self: Devices, *args: Any) -> Any:
+        with self._lock:
+            return method(self, *args)
+
+    return cast(Method, locked)
 
 
 class Devices:
@@ -51,12 +69,14 @@ class Devices:
 
     def __init__(self, host: Backend, gpus: Backend | None, env: Mapping[str, str]) -> None:
         enabled = env.get("TF_ENABLED_DEVICE_TYPES")
+        self._lock = threading.RLock()
+        self._said: set[str] = set()
         shown = list_hardware(gpus) if gpus and _is_enabled("GPU", enabled) else []
         usable, ignored, complaint = split_usable(
             shown, env.get("TF_MIN_GPU_MULTIPROCESSOR_COUNT")
         )
-        for message in filter(None, [complaint, *(gpu.message for gpu in ignored)]):
-            _log.info(message)
+        for message in [complaint, *(gpu.message for gpu in ignored)]:
+            self._say(logging.INFO, message)
         self.gpu_backend = gpus
         self.ignored: Sequence[IgnoredGpu] = ignored
         self.opened_by: CallSite | None = None
@@ -67,7 +87,8 @@ class Devices:
         self._visible = list(self._hardware)
         self._growth: dict[PhysicalDevice, bool | None] = {h.device: None for h in usable}
         self._split: dict[PhysicalDevice, Sequence[LogicalDeviceConfiguration]] = {}
-        self._memory_fraction = 0.0
+        self._adopted = DeviceOptions()
+        """What tf.config has no verb for, and only a ConfigProto can ask."""
         self._platform_of_gpu: dict[int, int] = {}
 
     # --- what there is ---------------------------------------------------------------
@@ -94,10 +115,9 @@ class Devices:
     def visible(self) -> list[PhysicalDevice]:
         return list(self._visible)
 
+    @_one_at_a_time
     def set_visible(self, devices: Any, device_type: str | None) -> None:
-        wanted = [
-            self._known(d) for d in (devices if isinstance(devices, list) else [devices])
-        ]
+        wanted = [self._known(d) for d in (devices if isinstance(devices, list) else [devices])]
         for device in wanted:
             if device_type is not None and device.device_type != device_type:
                 raise ValueError(
@@ -116,6 +136,7 @@ class Devices:
     def growth(self, device: Any) -> bool | None:
         return self._growth[self._known(device)]
 
+    @_one_at_a_time
     def set_growth(self, device: Any, enable: bool) -> None:
         device = self._known(device)
         if device in self._split:
@@ -123,43 +144,62 @@ class Devices:
                 "Cannot set memory growth on device when virtual devices configured"
             )
         if device not in self._growth:
-            raise ValueError(
-                "Cannot set memory growth on non-GPU and non-Pluggable devices"
-            )
+            raise ValueError("Cannot set memory growth on non-GPU and non-Pluggable devices")
         if self._growth[device] == enable:
             return
-        self._check_not_opened(
-            "Physical devices cannot be modified after being initialized"
-        )
-        self._growth[device] = enable
+        if not isinstance(enable, int | np.bool_):
+            raise TypeError(f"enable must be True or False, and not {enable!r}.")
+        self._check_not_opened("Physical devices cannot be modified after being initialized")
+        self._growth[device] = bool(enable)
 
     def split(self, device: Any) -> Sequence[LogicalDeviceConfiguration] | None:
         return self._split.get(self._known(device))
 
+    @_one_at_a_time
     def set_split(self, device: Any, parts: Sequence[LogicalDeviceConfiguration]) -> None:
         device = self._known(device)
-        _check_parts(device.device_type, parts)
+        check_parts(device.device_type, parts)
         if self._split.get(device) == parts:
             return
         self._check_not_opened("Virtual devices cannot be modified after being initialized")
         self._split[device] = parts
 
+    @_one_at_a_time
     def adopt(self, options: DeviceOptions) -> None:
-        """Choose what a ConfigProto asks for (§2.3, "ConfigProto import")."""
+        """Choose what a ConfigProto asks for (§2.3, "ConfigProto import"), or nothing."""
+        before = list(self._visible), dict(self._growth), dict(self._split), self._adopted
+        try:
+            self._adopt(options)
+        except Exception:
+            self._visible, self._growth, self._split, self._adopted = before
+            raise
+
+    def _adopt(self, options: DeviceOptions) -> None:
         n_cpus = options.device_count.get("CPU", 1)
         gpus = [device for device in self._hardware if device.device_type == "GPU"]
         visible = _listed(options.visible_device_list, gpus)
-        n_gpus = options.device_count.get("GPU", len(visible))
+        visible = visible[: options.device_count.get("GPU", len(visible))]
         if n_cpus == 0:
             self.set_visible([], "CPU")
         elif n_cpus > 1:
             cpu = next(device for device in self._hardware if device.device_type == "CPU")
             self.set_split(cpu, [LogicalDeviceConfiguration()] * n_cpus)
-        self.set_visible(visible[:n_gpus], "GPU")
+        self.set_visible(visible, "GPU")
+        for gpu, division in zip(visible, options.virtual_devices, strict=False):
+            self.set_split(gpu, parts_of(division))
         if options.allow_growth:
-            for gpu in gpus:
+            for gpu in visible:
                 self.set_growth(gpu, True)
-        self._memory_fraction = options.memory_fraction
+        adopted = replace(
+            DeviceOptions(),
+            memory_fraction=options.memory_fraction,
+            n_virtual_devices_per_gpu=options.n_virtual_devices_per_gpu,
+        )
+        if adopted != self._adopted:
+            self._check_not_opened(
+                "Physical devices cannot be modified after being initialized"
+            )
+            self._adopted = adopted
 
     def details(self, device: PhysicalDevice) -> dict[str, Any]:
         """Tell a GPU's model and capability; nothing of a CPU."""
@@ -184,13 +224,18 @@ class Devices:
             count[device.device_type] += len(self._split.get(device, [device]))
         # A split of any device, even a hidden one, switches growth off: TensorFlow's rule.
         is_split = bool(self._split)
-        return DeviceOptions(
+        if is_split and any(self._growth[gpu] for gpu in gpus):
+            self._say(
+                logging.WARNING,
+                "Memory growth is ignored, since a device has a logical configuration.",
+            )
+        return replace(
+            self._adopted,
             device_count=count,
             visible_device_list=",".join(str(self._hardware[gpu].platform) for gpu in gpus),
-            virtual_devices=tuple(_virtual(self._split.get(gpu, ())) for gpu in gpus)
+            virtual_devices=tuple(virtual_devices(self._split.get(gpu, ())) for gpu in gpus)
             if is_split
             else (),
-            memory_fraction=self._memory_fraction,
             allow_growth=False if is_split else self._common_growth(gpus),
         )
 
@@ -202,18 +247,17 @@ class Devices:
             raise NotFoundError(None, None, "No CPU devices are available in this process")
         devices = [Device(index, cpus[0], CPU_LIMIT) for index in range(n_cpus)]
         gpus = {gpu.platform: gpu for gpu in self._of_type("GPU")}
-        growth, message = forced_growth(options.allow_growth, self._forced_growth)
+        growth, level, message = forced_growth(options.allow_growth, self._forced_growth)
         numbered = number_gpus(options, self._n_platform, list(gpus))
-        if numbered and message:
-            _log.warning(message)
+        if numbered:
+            self._say(level, message)
         for index, logical in enumerate(numbered):
             gpu = gpus[logical.platform]
             limit = _limit(gpu, logical, options)
-            devices.append(
-                Device(index, gpu, limit, growth=growth, priority=logical.priority)
-            )
+            devices.append(Device(index, gpu, limit, growth=growth, priority=logical.priority))
         return devices
 
+    @_one_at_a_time
     def open(self) -> tuple[Device, ...]:
         """Settle the choices, once; return the logical devices."""
         if self.opened_by is None:
@@ -223,6 +267,7 @@ class Devices:
             self.opened_by = call_site()
         return self.opened
 
+    @_one_at_a_time
     def claim(self, devices: Sequence[Device]) -> None:
         """Tie logical to platform numbers for the life of the process (§3.3)."""
         gpus = [device for device in devices if device.device_type == "GPU"]
@@ -235,6 +280,8 @@ class Devices:
 
     def find(self, name: str) -> Device:
         """Return the one opened device that a full or local name means, or ValueError."""
+        if not isinstance(name, str):
+            raise TypeError(f"A device's name is a text like 'GPU:0', and not {name!r}.")
         wanted = parse_full_name(name) or parse_local_name(name)
         if wanted is None:
             raise ValueError(
@@ -251,11 +298,15 @@ class Devices:
         if not found:
             have = ", ".join(f"{d.device_type}:{d.index}" for d in self.opened)
             raise ValueError(
-                explain(
-                    f"No matching devices found for '{name}'", f"This program has {have}."
-                )
+                explain(f"No matching devices found for '{name}'", f"This program has {have}.")
             )
         return found[0]
+
+    def _say(self, level: int, message: str) -> None:
+        """Log a message, once. It counts as said before a handler can ask anything."""
+        if message and message not in self._said:
+            self._said.add(message)
+            _log.log(level, message)
 
     # --- helpers ---------------------------------------------------------------------
 
@@ -272,6 +323,7 @@ class Devices:
             explain(
                 f"Unrecognized device: {device!r}",
                 f"Physical devices are {names}; list_physical_devices() returns them.",
+                "Several devices must be a list." if _holds_devices(device) else "",
             )
         )
 
@@ -297,6 +349,10 @@ class Devices:
         return bool(settings and settings.pop())
 
 
+def _holds_devices(value: Any) -> bool:
+    return isinstance(value, tuple) and any(isinstance(v, PhysicalDevice) for v in value)
+
+
 def _is_enabled(device_type: str, enabled: str | None) -> bool:
     return not enabled or device_type in enabled.split(",")
 
@@ -311,41 +367,6 @@ def _listed(text: str, gpus: Sequence[PhysicalDevice]) -> list[PhysicalDevice]:
             raise ValueError(f"Invalid visible device index: {index}")
         picked.append(gpus[int(index)])
     return picked
-
-
-def _virtual(parts: Sequence[LogicalDeviceConfiguration]) -> VirtualDevices:
-    priorities = [part.experimental_priority for part in parts]
-    ordinals = [part.experimental_device_ordinal for part in parts]
-    return VirtualDevices(
-        memory_limit_mb=tuple(p.memory_limit for p in parts if p.memory_limit is not None),
-        priority=_all_or_none(priorities, "priority"),
-        device_ordinal=_all_or_none(ordinals, "device_ordinals"),
-    )
-
-
-def _all_or_none(values: Sequence[int | None], what: str) -> tuple[int, ...]:
-    given = tuple(value for value in values if value is not None)
-    if given and len(given) < len(values):
-        raise ValueError(f"{what} must be specified for all virtual devices")
-    return given
-
-
-def _check_parts(device_type: str, parts: Sequence[LogicalDeviceConfiguration]) -> None:
-    for part in parts:
-        if device_type == "GPU":
-            if part.memory_limit is None:
-                raise ValueError("Setting memory limit is required for GPU virtual devices")
-            continue
-        if part.memory_limit is not None:
-            raise ValueError(
-                "Setting memory limit on CPU virtual devices is currently not supported"
-            )
-        for option in ("experimental_priority", "experimental_device_ordinal"):
-            if getattr(part, option) is not None:
-                # The two spaces are TensorFlow's.
-                raise ValueError(
-                    f"Setting {option} on CPU virtual  devices is currently not supported"
-                )
 
 
 def _limit(gpu: Hardware, logical: LogicalGpu, options: DeviceOptions) -> Limit:

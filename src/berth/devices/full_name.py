@@ -5,9 +5,10 @@ The second of TensorFlow's two languages: what a node's device string, the place
 only ``/cpu:``, ``/CPU:``, ``/gpu:`` and ``/GPU:`` may do without ``/device:``.
 
 Invariants:
-  1. ``parse_full_name(str(name)) == name``.
+  1. ``parse_full_name(str(name)) == name``, unless name has an index but no type.
   2. A name matches a device if and only if every field it sets is equal there.
-  3. Merging is commutative where it succeeds, and the empty name changes nothing.
+  3. A merge that does not override is commutative where it succeeds, and the empty name
+     changes nothing.
 """
 
 from __future__ import annotations
@@ -140,9 +141,7 @@ def canonicalize(text: str, base_text: str) -> str:
     """Complete a name from a full one; InvalidArgumentError if one cannot be read."""
     base = parse_full_name(base_text)
     if base is None:
-        raise _invalid(
-            f"Could not parse basename: {base_text} into a device specification."
-        )
+        raise _invalid(f"Could not parse basename: {base_text} into a device specification.")
     if not base.is_complete:
         raise _invalid(f"Basename: {base_text} should be fully specified.")
     name = parse_full_name(text) or parse_local_name(text)
@@ -184,9 +183,7 @@ def _conflict(field: str, a: FullName, b: FullName) -> bool:
     return mine is not None and theirs is not None and mine != theirs
 
 
-def _merge_field(
-    field: str, merged: FullName, target: FullName, other: FullName
-) -> FullName:
+def _merge_field(field: str, merged: FullName, target: FullName, other: FullName) -> FullName:
     if _conflict(field, merged, other):
         plural = {"type": "types", "index": "ids"}.get(field, field + "s")
         raise _invalid(

@@ -127,8 +127,7 @@ def _check_virtual_devices(
     divisions = options.virtual_devices
     if options.memory_fraction > 0:
         raise _invalid(
-            "It's invalid to set per_process_gpu_memory_fraction when virtual_devices "
-            "is set."
+            "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set."
         )
     if n_used < len(divisions):
         raise _not_enough(n_used, len(divisions))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from berth.backends.base import Backend, DeviceInfo, PlatformIndex
+from berth.units import parse_count
 
 _MIN_CAPABILITY = (3, 5)
 _DEFAULT_MIN_MULTIPROCESSORS = 8
@@ -50,7 +51,10 @@ class IgnoredGpu:
     """A GPU that the driver shows and TensorFlow does not use."""
 
     hardware: Hardware
+    reason: str
+    """Why, in a few words."""
     message: str
+    """Why, in TensorFlow's words."""
 
 
 def list_hardware(backend: Backend) -> list[Hardware]:
@@ -76,42 +80,46 @@ def split_usable(
     least, complaint = _least_multiprocessors(gpus, min_multiprocessors)
     usable, ignored = [], []
     for gpu in gpus:
-        message = _why_ignored(gpu, least)
-        if message:
-            ignored.append(IgnoredGpu(gpu, message))
-        else:
+        fault = _fault(gpu, least)
+        if fault is None:
             usable.append(gpu)
+        else:
+            ignored.append(fault)
     return usable, ignored, complaint
 
 
-def _least_multiprocessors(
-    gpus: Sequence[Hardware], setting: str | None
-) -> tuple[int, str]:
+def _least_multiprocessors(gpus: Sequence[Hardware], setting: str | None) -> tuple[int, str]:
     most = max((gpu.info.multiprocessors for gpu in gpus), default=0)
     default = min(most, _DEFAULT_MIN_MULTIPROCESSORS)
     if not setting:
         return default, ""
     if setting.isascii() and setting.isdigit():
-        return int(setting[:9]), ""
+        return parse_count(setting), ""
     return default, (
         f"Invalid minimum GPU multiprocessor count: [{setting}]. "
         f"Using the default value: {default}"
     )
 
 
-def _why_ignored(gpu: Hardware, least_multiprocessors: int) -> str:
-    capability = gpu.info.compute_capability or (0, 0)
-    if capability < _MIN_CAPABILITY:
-        return (
-            f"Ignoring visible gpu device ({gpu.description}) with Cuda compute "
-            f"capability {capability[0]}.{capability[1]}. The minimum required Cuda "
-            f"capability is {_MIN_CAPABILITY[0]}.{_MIN_CAPABILITY[1]}."
+def _fault(gpu: Hardware, least_multiprocessors: int) -> IgnoredGpu | None:
+    """Say what makes a GPU not worth using, if anything does."""
+    major, minor = gpu.info.compute_capability or (0, 0)
+    if (major, minor) < _MIN_CAPABILITY:
+        least = f"{_MIN_CAPABILITY[0]}.{_MIN_CAPABILITY[1]}"
+        return IgnoredGpu(
+            gpu,
+            f"its compute capability is {major}.{minor}, less than {least}",
+            f"Ignoring visible gpu device ({gpu.description}) with Cuda compute capability "
+            f"{major}.{minor}. The minimum required Cuda capability is {least}.",
         )
-    if gpu.info.multiprocessors < least_multiprocessors:
-        return (
+    n_multiprocessors = gpu.info.multiprocessors
+    if n_multiprocessors < least_multiprocessors:
+        return IgnoredGpu(
+            gpu,
+            f"it has {n_multiprocessors} multiprocessors, fewer than "
+            f"{least_multiprocessors} (TF_MIN_GPU_MULTIPROCESSOR_COUNT)",
             f"Ignoring visible gpu device ({gpu.description}) with core count: "
-            f"{gpu.info.multiprocessors}. The minimum required count is "
-            f"{least_multiprocessors}. You can adjust this requirement with the env var "
-            "TF_MIN_GPU_MULTIPROCESSOR_COUNT."
+            f"{n_multiprocessors}. The minimum required count is {least_multiprocessors}. "
+            "You can adjust this requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.",
         )
-    return ""
+    return None

@@ -220,8 +220,7 @@ def _parse(spec: str | None) -> Fields:
             raise ValueError(_unknown(piece.split(":")[0], str(spec)))
         if "device_type" in new and "device_type" in found:
             raise ValueError(
-                "Multiple device types are not allowed while parsing the device spec: "
-                f"{spec}."
+                f"Multiple device types are not allowed while parsing the device spec: {spec}."
             )
         found.update(new)
     return _converted(tuple(found.get(name) for name in _NAMES))

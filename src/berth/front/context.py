@@ -1,6 +1,7 @@
 """The default context: the environment, the devices, and the program's switches.
 
-The only global state of berth, and the only place that reads environment variables.
+The only state of berth that programs share without asking, and the only place where the
+library reads environment variables.
 
 The environment is read when the devices are first listed, like a CUDA driver does, and
 not again: `Context.devices` warns once for each later change. `simulate` may replace
@@ -16,10 +17,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from berth.backends.base import Backend
+from berth.backends.driver import DEVICE_ORDERS
 from berth.backends.host import HostBackend
 from berth.backends.machine import Machine
 from berth.backends.sim import SimBackend
 from berth.callsite import CallSite, call_site
+from berth.devices.device import Device
 from berth.devices.devices import Devices
 from berth.devices.spec import DeviceSpecV2
 from berth.errors import BerthWarning, MachineSpecError, explain
@@ -52,6 +55,8 @@ class EagerScope(threading.local):
     def __init__(self) -> None:
         self.device_name = ""
         self.device_spec = DeviceSpecV2()
+        self.outer: list[tuple[object, str, DeviceSpecV2]] = []
+        """The blocks that are open, each with the name and spec around it."""
         self.device_policy: str | None = None
         """This thread's own policy; None: the program's."""
 
@@ -66,8 +71,10 @@ class Context:
         self._machine: Machine | None = None
         self._devices: Devices | None = None
         self._listed_by: CallSite | None = None
-        self._seen: dict[str, str | None] = {}
-        self._lock = threading.Lock()
+        self._in_force: dict[str, str | None] = {}
+        self._warned: dict[str, str | None] = {}
+        # Re-entrant: a warning or log record may end in code that asks for the devices.
+        self._lock = threading.RLock()
 
     @property
     def devices(self) -> Devices:
@@ -91,12 +98,15 @@ class Context:
 
     def open(self) -> Devices:
         """Open the devices if they are not open yet."""
-        if self._devices is not None and self._devices.opened_by is not None:
-            return self._devices  # the common case, and on the way of every device scope
-        devices = self.devices
         with self._lock:
+            devices = self.devices
             devices.open()
-        return devices
+            return devices
+
+    def opened(self) -> tuple[Device, ...]:
+        """Return the opened devices. Quick, for it is on the way of every device scope."""
+        devices = self._devices
+        return (devices and devices.opened) or self.open().opened
 
     def simulate(self, machine: Machine | None) -> None:
         """Give this program a simulated machine, or with None the environment's."""
@@ -128,7 +138,8 @@ class Context:
             self._gpu_backend(env),
             {name: value for name, value in env.items() if value is not None},
         )
-        self._seen = env
+        self._in_force = env
+        self._warned = {}
         return devices
 
     def _gpu_backend(self, env: Mapping[str, str | None]) -> Backend | None:
@@ -143,24 +154,31 @@ class Context:
                 ) from None
         if machine is None:
             return None
+        order = env["CUDA_DEVICE_ORDER"]
+        if order not in (None, *DEVICE_ORDERS):
+            warnings.warn(
+                f"CUDA_DEVICE_ORDER={order} means nothing: write "
+                f"{' or '.join(DEVICE_ORDERS)}. The order is {DEVICE_ORDERS[0]} now.",
+                BerthWarning,
+                stacklevel=call_site().frames_up + 1,
+            )
         return SimBackend(
             machine,
             visible_devices=env["CUDA_VISIBLE_DEVICES"],
-            device_order_by=env["CUDA_DEVICE_ORDER"],
+            device_order_by=order,
         )
 
     def _warn_of_changes(self) -> None:
-        for name, before in self._seen.items():
+        for name, in_force in self._in_force.items():
             now = self._environ.get(name)
-            if now != before:
-                self._seen[name] = now
-                where = call_site()
+            if now != in_force and now != self._warned.get(name, in_force):
+                self._warned[name] = now
                 warnings.warn(
-                    f"{name} was changed from {_shown(before)} to {_shown(now)} after the "
-                    f"devices were listed by {self._listed_by}. The change has no effect: "
+                    f"{name} was changed from {_shown(in_force)} to {_shown(now)} after "
+                    f"the devices were listed by {self._listed_by}. The change has no effect: "
                     "set it before that line, or before the program starts.",
                     BerthWarning,
-                    stacklevel=where.frames_up + 1,
+                    stacklevel=call_site().frames_up + 1,
                 )
 
 
@@ -187,4 +205,6 @@ def simulate(machine: str | None) -> None:
     ...     len(context().devices.physical())
     3
     """
+    if not isinstance(machine, str | None):
+        raise TypeError(f"simulate() takes a text like '4xT4', or None, and not {machine!r}.")
     context().simulate(None if machine is None else Machine.parse(machine))

@@ -20,8 +20,6 @@ class EagerDevice:
 
     def __init__(self, device: Any) -> None:
         self._wanted = device
-        self._outer: list[tuple[str, DeviceSpecV2]] = []
-        self._entered: list[str] = []
 
     def __enter__(self) -> None:
         wanted = _name_of(self._wanted)
@@ -30,9 +28,9 @@ class EagerDevice:
         else:
             spec = self._base().make_merged_spec(DeviceSpecV2.from_string(wanted))
             name = spec.to_string()
+        # What is around is kept with the thread: one block may be used in several.
         scope = context().eager_scope
-        self._outer.append((scope.device_name, scope.device_spec))
-        self._entered.append(name)
+        scope.outer.append((self, scope.device_name, scope.device_spec))
         scope.device_name, scope.device_spec = name, spec
 
     def __exit__(
@@ -42,17 +40,16 @@ class EagerDevice:
         trace: TracebackType | None,
     ) -> None:
         scope = context().eager_scope
-        if not self._entered or scope.device_name != self._entered[-1]:
+        if not scope.outer or scope.outer[-1][0] is not self:
             raise RuntimeError("Exiting device scope without proper scope nesting")
-        self._entered.pop()
-        scope.device_name, scope.device_spec = self._outer.pop()
+        _, scope.device_name, scope.device_spec = scope.outer.pop()
 
     def _base(self) -> DeviceSpecV2:
-        devices = context().open()
+        opened = context().opened()
         scope = context().eager_scope
         if scope.device_name:
             return scope.device_spec
-        return DeviceSpecV2.from_string(devices.opened[0].name)
+        return DeviceSpecV2.from_string(opened[0].name)
 
 
 def device(device_name: Any) -> EagerDevice:
@@ -69,6 +66,4 @@ def _name_of(device_name: Any) -> str | None:
         return device_name.name
     if isinstance(device_name, DeviceSpecV2):
         return device_name.to_string()
-    raise ValueError(
-        f"Expecting a string device name. Got {type(device_name)}({device_name})"
-    )
+    raise ValueError(f"Expecting a string device name. Got {type(device_name)}({device_name})")

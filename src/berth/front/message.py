@@ -25,9 +25,7 @@ def _to_bool(value: Any) -> bool:
 
 def _to_int(value: Any) -> int:
     if not hasattr(value, "__index__"):
-        raise TypeError(
-            f"{type(value).__name__!r} object cannot be interpreted as an integer"
-        )
+        raise TypeError(f"{type(value).__name__!r} object cannot be interpreted as an integer")
     return int(value)
 
 
@@ -53,52 +51,55 @@ def _to_str(value: Any) -> str:
 class Field:
     """One field of a message: how to check a value, and what it starts as."""
 
-    def __init__(self, check: Callable[[Any], Any], default: Callable[[], Any]) -> None:
-        self.check = check
+    def __init__(
+        self, default: Callable[[], Any], check: Callable[[Any], Any] | None = None
+    ) -> None:
         self.default = default
-        self.is_scalar = True
+        self._check = check
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it holds one value, and not a message, list or map of its own."""
+        return self._check is not None
+
+    def check(self, value: Any) -> Any:
+        return value if self._check is None else self._check(value)
 
 
 # These say Any, since what a reader of a message gets is the value, not the field.
 
 
 def bool_field() -> Any:
-    return Field(_to_bool, bool)
+    return Field(bool, _to_bool)
 
 
 def int_field() -> Any:
-    return Field(_to_int32, int)
+    return Field(int, _to_int32)
 
 
 def long_field() -> Any:
-    return Field(_to_int, int)
+    return Field(int, _to_int)
 
 
 def float_field() -> Any:
-    return Field(_to_float, float)
+    return Field(float, _to_float)
 
 
 def str_field() -> Any:
-    return Field(_to_str, str)
-
-
-def _composite(default: Callable[[], Any]) -> Any:
-    field = Field(lambda value: value, default)
-    field.is_scalar = False
-    return field
+    return Field(str, _to_str)
 
 
 def message_field(kind: type[Message]) -> Any:
-    return _composite(kind)
+    return Field(kind)
 
 
 def repeated_field(item: Field | type[Message]) -> Any:
-    return _composite(lambda: Repeated(item))
+    return Field(lambda: Repeated(item))
 
 
 def map_field(item: Field) -> Any:
     """A map from strings to values of one kind."""
-    return _composite(lambda: Map(item))
+    return Field(lambda: Map(item))
 
 
 class Repeated(MutableSequence[Any]):
@@ -125,7 +126,10 @@ class Repeated(MutableSequence[Any]):
         return self._values[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        self._values[index] = self._check(value)
+        is_slice = isinstance(index, slice)
+        self._values[index] = (
+            [self._check(v) for v in value] if is_slice else self._check(value)
+        )
 
     def __delitem__(self, index: Any) -> None:
         del self._values[index]
@@ -146,7 +150,9 @@ class Repeated(MutableSequence[Any]):
             return self._item.check(value)
         if not isinstance(value, self._item):
             raise TypeError(f"must be a {self._item.__name__}, not {type(value).__name__}")
-        return value
+        copy = self._item()  # a list owns its messages
+        copy.CopyFrom(value)
+        return copy
 
 
 class Map(MutableMapping[str, Any]):
@@ -206,8 +212,7 @@ class Message:
             composite = getattr(self, name)
             kind = "message" if isinstance(composite, Message) else "map, or repeated"
             raise AttributeError(
-                f'Assignment not allowed to {kind} field "{name}" '
-                "in protocol message object."
+                f'Assignment not allowed to {kind} field "{name}" in protocol message object.'
             )
         object.__setattr__(self, name, self._fields[name].check(value))
 

@@ -74,9 +74,7 @@ def device_options(config: ConfigProto) -> DeviceOptions:
         device_count=dict(config.device_count),
         visible_device_list=gpu.visible_device_list,
         virtual_devices=tuple(
-            VirtualDevices(
-                tuple(v.memory_limit_mb), tuple(v.priority), tuple(v.device_ordinal)
-            )
+            VirtualDevices(tuple(v.memory_limit_mb), tuple(v.priority), tuple(v.device_ordinal))
             for v in gpu.experimental.virtual_devices
         ),
         n_virtual_devices_per_gpu=gpu.experimental.num_virtual_devices_per_gpu,

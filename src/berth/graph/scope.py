@@ -49,9 +49,9 @@ class DeviceStack:
 
     def exit(self, scope: DeviceScope) -> None:
         """Close the innermost scope, which must be this one."""
-        innermost = self._scopes.pop() if self._scopes else None
-        if innermost is not scope:
+        if not self._scopes or self._scopes[-1] is not scope:
             raise RuntimeError("Exiting device scope without proper scope nesting.")
+        self._scopes.pop()
 
     def apply(self, op: Placeable) -> tuple[DeviceScope, ...]:
         """Set the device a new node asks for; return the scopes that had a say."""

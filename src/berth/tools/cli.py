@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from berth import __version__
+from berth.backends.machine import Machine
 from berth.errors import MachineSpecError, OpError
 from berth.front.context import Context
 from berth.tools import devices as devices_report
@@ -49,7 +50,8 @@ def _parser() -> argparse.ArgumentParser:
         help="list physical, visible and logical devices",
         description="List the machine's devices: what a program that starts now would see "
         "of them, how much memory it could take, and why a device is hidden. Obeys "
-        "CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER, TF_FORCE_GPU_ALLOW_GROWTH and BERTH_SIM.",
+        "CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER, TF_FORCE_GPU_ALLOW_GROWTH, "
+        "TF_MIN_GPU_MULTIPROCESSOR_COUNT, TF_ENABLED_DEVICE_TYPES and BERTH_SIM.",
     )
     devices.add_argument("--json", action="store_true", help="print JSON, for programs")
     devices.add_argument(
@@ -61,10 +63,10 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _devices(args: argparse.Namespace) -> int:
-    environ = dict(os.environ)
+    context = Context(os.environ)
     if args.sim is not None:
-        environ["BERTH_SIM"] = args.sim
-    report = devices_report.report(Context(environ).devices)
+        context.simulate(Machine.parse(args.sim))
+    report = devices_report.report(context.devices)
     if args.json:
         print(json.dumps(report.as_json(), indent=2))
         return 0
@@ -73,7 +75,7 @@ def _devices(args: argparse.Namespace) -> int:
     console = Console(highlight=False, markup=False)
     with console.capture() as drawn:
         for part in devices_report.draw(report):
-            console.print(part)
+            console.print(part, soft_wrap=isinstance(part, str))
     print(drawn.get(), end="")
     return 0
 

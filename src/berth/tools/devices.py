@@ -62,7 +62,7 @@ class DeviceReport:
 
 def report(devices: Devices) -> DeviceReport:
     """Describe a program's devices as they would be opened now."""
-    logical = devices.opened or devices.plan(devices.options())
+    logical = devices.plan(devices.options())
     backend = devices.gpu_backend
     return DeviceReport(
         simulated_machine=backend.machine if backend and backend.name == "sim" else None,
@@ -71,14 +71,12 @@ def report(devices: Devices) -> DeviceReport:
     )
 
 
-def _shown_rows(devices: Devices, logical: Any) -> Iterator[DeviceRow]:
-    visible = devices.visible()
+def _shown_rows(devices: Devices, logical: list[Device]) -> Iterator[DeviceRow]:
     for physical in devices.physical():
         hardware = devices.hardware(physical)
         yield DeviceRow(
             name=physical.name,
             memory_free_bytes=hardware.backend.memory(hardware.platform).free,
-            hidden_because="" if physical in visible else "set_visible_devices left it out",
             logical=[_logical_row(d) for d in logical if d.hardware is hardware],
             **_info(hardware.info),
         )
@@ -87,7 +85,7 @@ def _shown_rows(devices: Devices, logical: Any) -> Iterator[DeviceRow]:
 def _hidden_rows(devices: Devices) -> Iterator[DeviceRow]:
     for gpu in devices.ignored:
         info = gpu.hardware.info
-        yield DeviceRow(name=None, hidden_because=gpu.message, **_info(info))
+        yield DeviceRow(name=None, hidden_because=gpu.reason, **_info(info))
     for hidden in devices.hidden():
         yield DeviceRow(name=None, hidden_because=hidden.reason, **_info(hidden.info))
 
@@ -128,7 +126,7 @@ def _table(devices: DeviceReport) -> RenderableType:
 
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     table.add_column("device", no_wrap=True)
-    table.add_column("model", overflow="fold")
+    table.add_column("model", overflow="fold", min_width=8)
     table.add_column("PCI bus id", no_wrap=True)
     table.add_column("free / total", justify="right", no_wrap=True)
     table.add_column("logical", no_wrap=True)
@@ -179,7 +177,7 @@ def _notes(devices: DeviceReport) -> Iterator[str]:
             hidden.setdefault(row.hidden_because, []).append(row.pci_bus_id)
     yield ""
     for source, names in limits.items():
-        yield f"Limit of {', '.join(names)}: {source}."
+        yield f"Limit of {_ranges(names)}: {source}."
     for reason, names in hidden.items():
         yield f"Hidden {', '.join(names)}: {reason}."
     if not gpus:
@@ -187,3 +185,19 @@ def _notes(devices: DeviceReport) -> Iterator[str]:
         yield f"CUDA: {devices.cuda}."
         yield "To simulate some: berth devices --sim 4xT4"
         yield "For a program of yours: BERTH_SIM=4xT4 python program.py"
+
+
+def _ranges(names: list[str]) -> str:
+    """Write names of GPUs in a row as one.
+
+    >>> _ranges(["GPU:0", "GPU:1", "GPU:2", "GPU:5"])
+    'GPU:0-2, GPU:5'
+    """
+    runs: list[list[int]] = []
+    for index in (int(name.removeprefix("GPU:")) for name in names):
+        if runs and index == runs[-1][-1] + 1:
+            runs[-1].append(index)
+        else:
+            runs.append([index])
+    spans = [f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    return ", ".join(f"GPU:{span}" for span in spans)

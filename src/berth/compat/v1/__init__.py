@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from berth import config, debugging, errors, test
+from berth.config import threading as _threading
 from berth.devices.spec import DeviceSpecV1 as DeviceSpec
 from berth.front.context import context as _context
 from berth.front.options import ConfigProto, GPUOptions
@@ -26,7 +27,9 @@ def enable_eager_execution(config: ConfigProto | None = None) -> None:
         return
     context = _context()
     context.devices.adopt(_device_options(config))
+    if config.intra_op_parallelism_threads:
+        _threading.set_intra_op_parallelism_threads(config.intra_op_parallelism_threads)
+    if config.inter_op_parallelism_threads:
+        _threading.set_inter_op_parallelism_threads(config.inter_op_parallelism_threads)
     context.switches.soft_placement = config.allow_soft_placement or None
     context.switches.log_placement = config.log_device_placement
-    context.switches.intra_op_threads = config.intra_op_parallelism_threads
-    context.switches.inter_op_threads = config.inter_op_parallelism_threads
