@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from logging import ERROR, NOTSET, WARNING
+
 import pytest
 
 import berth.compat.v1 as tf
@@ -53,14 +55,15 @@ def test_split_shares_evenly():
 
 
 @pytest.mark.parametrize(
-    ("requested", "forced", "growth", "message"),
+    ("requested", "forced", "growth", "level", "message"),
     [
-        (False, None, False, ""),
-        (True, "true", True, ""),
+        (False, None, False, NOTSET, ""),
+        (True, "true", True, NOTSET, ""),
         (
             False,
             "true",
             True,
+            WARNING,
             "Overriding orig_value setting because the TF_FORCE_GPU_ALLOW_GROWTH environment "
             "variable is set. Original config value was 0.",
         ),
@@ -68,6 +71,7 @@ def test_split_shares_evenly():
             True,
             "false",
             False,
+            WARNING,
             "Overriding orig_value setting because the TF_FORCE_GPU_ALLOW_GROWTH environment "
             "variable is set. Original config value was 1.",
         ),
@@ -76,6 +80,7 @@ def test_split_shares_evenly():
                 False,
                 text,
                 False,
+                ERROR,
                 "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be "
                 f'parsed: "{text}". Valid values are "true" or "false". Using original config '
                 "value of 0.",
@@ -84,8 +89,8 @@ def test_split_shares_evenly():
         ),
     ],
 )
-def test_environment_forces_growth(requested, forced, growth, message):
-    assert forced_growth(requested, forced) == (growth, message)
+def test_environment_forces_growth(requested, forced, growth, level, message):
+    assert forced_growth(requested, forced) == (growth, level, message)
 
 
 def planned(**gpu_options):

@@ -5,6 +5,7 @@ Pure: options and totals in, bytes out. Nothing is reserved here.
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 
 MiB = 2**20
@@ -48,22 +49,30 @@ def split_limit(limit: Limit, n_parts: int) -> Limit:
     return Limit(limit.nbytes // n_parts, f"{limit.source}, split in {n_parts}")
 
 
-def forced_growth(requested: bool, forced: str | None) -> tuple[bool, str]:
-    """Apply TF_FORCE_GPU_ALLOW_GROWTH; return the setting, and a message if any."""
+def forced_growth(requested: bool, forced: str | None) -> tuple[bool, int, str]:
+    """Apply TF_FORCE_GPU_ALLOW_GROWTH; return the setting, and a level and message."""
     if forced is None:
-        return requested, ""
+        return requested, logging.NOTSET, ""
     if forced not in ("true", "false"):
-        return requested, (
-            "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be "
-            f'parsed: "{forced}". Valid values are "true" or "false". Using original '
-            f"config value of {requested:d}."
+        return (
+            requested,
+            logging.ERROR,
+            (
+                "The TF_FORCE_GPU_ALLOW_GROWTH environment variable is set but could not be "
+                f'parsed: "{forced}". Valid values are "true" or "false". Using original '
+                f"config value of {requested:d}."
+            ),
         )
     growth = forced == "true"
     if growth == requested:
-        return growth, ""
-    return growth, (
-        "Overriding orig_value setting because the TF_FORCE_GPU_ALLOW_GROWTH "
-        f"environment variable is set. Original config value was {requested:d}."
+        return growth, logging.NOTSET, ""
+    return (
+        growth,
+        logging.WARNING,
+        (
+            "Overriding orig_value setting because the TF_FORCE_GPU_ALLOW_GROWTH "
+            f"environment variable is set. Original config value was {requested:d}."
+        ),
     )
 
 

@@ -1,0 +1,119 @@
+"""Chunks: the pieces that tile an arena's regions, and the bins that hold the free ones.
+
+A region is a range of addresses that a source gave in one piece. Chunks tile it from end
+to end, each linked to its neighbours; a chunk is in use or free. Free chunks wait in one
+of 21 bins by size, the bin of b holding sizes from 256·2^b up to, but not including, the
+double; the last has no upper end. Within a bin they are in order of (size, address).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+
+ALIGNMENT = 256
+N_BINS = 21
+FREE = -1
+"""The allocation id of a chunk that is not in use."""
+
+
+def rounded(nbytes: int) -> int:
+    """Round a request up to whole units of 256 bytes, which is what is handed out."""
+    return (nbytes + ALIGNMENT - 1) & -ALIGNMENT
+
+
+def bin_of(size: int) -> int:
+    """Return the number of the bin for chunks of this size."""
+    number = (size >> 8).bit_length() - 1
+    return number if number < N_BINS else N_BINS - 1
+
+
+def bin_size(number: int) -> int:
+    """Return the smallest size that a bin holds."""
+    return ALIGNMENT << number
+
+
+class Chunk:
+    """A piece of a region, in use or free."""
+
+    __slots__ = (
+        "address",
+        "allocation_id",
+        "handle",
+        "holder",
+        "next",
+        "prev",
+        "requested",
+        "size",
+    )
+
+    def __init__(self, handle: int) -> None:
+        self.handle = handle
+        """A small number of its own: seen in dumps only."""
+        self.address = 0
+        self.size = 0
+        self.requested = 0
+        self.allocation_id = FREE
+        self.prev: Chunk | None = None
+        self.next: Chunk | None = None
+        self.holder: object = None
+        """Whoever asked for it, for reports."""
+
+    @property
+    def in_use(self) -> bool:
+        return self.allocation_id != FREE
+
+
+class Bins:
+    """The free chunks, found by size: the smallest that is large enough comes first."""
+
+    def __init__(self) -> None:
+        self._bins: list[list[tuple[int, int, Chunk]]] = [[] for _ in range(N_BINS)]
+        self._filled = 0
+        """A bit for each bin that is not empty."""
+
+    def put(self, chunk: Chunk) -> None:
+        number = bin_of(chunk.size)
+        insort(self._bins[number], (chunk.size, chunk.address, chunk))
+        self._filled |= 1 << number
+
+    def remove(self, chunk: Chunk) -> None:
+        number = bin_of(chunk.size)
+        waiting = self._bins[number]
+        del waiting[bisect_left(waiting, (chunk.size, chunk.address))]
+        if not waiting:
+            self._filled &= ~(1 << number)
+
+    def take(self, size: int) -> Chunk | None:
+        """Remove and return the best chunk of at least this size, if there is one."""
+        number = bin_of(size)
+        at = 0
+        if self._filled >> number & 1:
+            at = bisect_left(self._bins[number], (size,))
+            if at == len(self._bins[number]):
+                at, number = 0, number + 1
+        larger = self._filled >> number
+        if not larger:
+            return None
+        if not larger & 1:
+            number += (larger & -larger).bit_length() - 1
+        waiting = self._bins[number]
+        chunk = waiting.pop(at)[2]
+        if not waiting:
+            self._filled &= ~(1 << number)
+        return chunk
+
+    def chunks(self, number: int) -> list[Chunk]:
+        """List the free chunks of one bin, smallest first."""
+        return [chunk for _, _, chunk in self._bins[number]]
+
+    def all(self) -> list[tuple[int, int, int]]:
+        """List every free chunk as (bin, size, address)."""
+        return [
+            (number, size, address)
+            for number, waiting in enumerate(self._bins)
+            for size, address, _ in waiting
+        ]
+
+    def largest(self) -> int:
+        """Return the size of the largest free chunk, or 0."""
+        return self._bins[self._filled.bit_length() - 1][-1][0] if self._filled else 0
