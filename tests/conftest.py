@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -10,6 +13,11 @@ import pytest
 from hypothesis import settings
 
 from berth.front.context import Context
+
+# Simulated machines are shared between processes: those of this run keep to themselves.
+LEDGERS = tempfile.mkdtemp(prefix="berth-tests-")
+os.environ["BERTH_LEDGER_DIR"] = LEDGERS
+atexit.register(shutil.rmtree, LEDGERS, ignore_errors=True)
 
 settings.register_profile("ci", max_examples=100, deadline=None)
 settings.register_profile("deep", max_examples=10_000, deadline=None)
@@ -26,9 +34,12 @@ def sim() -> Iterator[Callable[..., Context]]:
     with ExitStack() as stack:
 
         def start(machine: str | None = None, **environ: str) -> Context:
+            stack.pop_all().close()  # the program before this one has ended
             if machine is not None:
                 environ["BERTH_SIM"] = machine
-            return stack.enter_context(Context(environ).as_default())
+            program = Context({"BERTH_LEDGER_DIR": LEDGERS, **environ})
+            stack.callback(program.reset)
+            return stack.enter_context(program.as_default())
 
         start()
         yield start

@@ -6,7 +6,7 @@
 
 from berth import compat, config, debugging, device_lib, errors, test
 from berth.devices.spec import DeviceSpecV2 as DeviceSpec
-from berth.front.context import simulate
+from berth.front.context import reset, simulate, trim
 from berth.front.device_scope import device
 
 __version__ = "0.1.0"
@@ -23,5 +23,7 @@ __all__ = [
     "test",
     # berth's own
     "__version__",
+    "reset",
     "simulate",
+    "trim",
 ]

@@ -20,8 +20,13 @@ class CallSite:
     frames_up: int
     """How far above the caller of `call_site` it is: what `warnings` calls a level."""
 
+    @property
+    def place(self) -> str:
+        """The user's file and line."""
+        return f"{os.path.basename(self.file)}:{self.line}"
+
     def __str__(self) -> str:
-        return f"{self.function}() at {os.path.basename(self.file)}:{self.line}"
+        return f"{self.function}() at {self.place}"
 
 
 def call_site() -> CallSite:

@@ -49,9 +49,7 @@ class DeviceAttributes(Message):
 
 def list_local_devices(session_config: ConfigProto | None = None) -> list[DeviceAttributes]:
     """Make this process's devices, by these options, and describe them; CPU first."""
-    all_devices = context().devices
-    devices = all_devices.plan(device_options(session_config or ConfigProto()))
-    all_devices.claim(devices)
+    devices = context().devices.maker.make(device_options(session_config or ConfigProto()))
     return [_describe(device, devices) for device in devices]
 
 

@@ -99,7 +99,7 @@ def test_no_import_hides_in_a_function(path):
                 "berth.backends.ledger_table",
             },
         ),
-        ("rich", {"berth.tools.cli", "berth.tools.devices"}),
+        ("rich", {"berth.tools.cli", "berth.tools.devices", "berth.tools.top"}),
     ],
 )
 def test_libraries_are_known_in_one_place(library, allowed):

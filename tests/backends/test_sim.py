@@ -9,25 +9,40 @@ from berth.backends import open_backend
 from berth.backends.machine import Machine
 from berth.backends.sim import SimBackend
 from berth.errors import BackendUnavailableError, DeviceMemoryError
+from tests.conftest import LEDGERS
 
 MiB = 2**20
 
 
-def test_each_process_occupies_its_context():
-    backend = SimBackend(Machine.parse("1xT4"))
+@pytest.fixture
+def make():
+    """Open backends, and close them at the end: the memory of a machine is shared."""
+    opened = []
+
+    def open_one(text: str, **options) -> SimBackend:
+        opened.append(SimBackend(Machine.parse(text), ledger_directory=LEDGERS, **options))
+        return opened[-1]
+
+    yield open_one
+    for backend in opened:
+        backend.close()
+
+
+def test_each_process_occupies_its_context(make):
+    backend = make("1xT4")
     free, total = backend.memory(0)
 
     assert total == 15095 * MiB
     assert total - free == 40 * 3 * MiB
 
 
-def test_small_cards_have_small_contexts():
-    free, total = SimBackend(Machine.parse("1xT4:64MiB")).memory(0)
+def test_small_cards_have_small_contexts(make):
+    free, total = make("1xT4:64MiB").memory(0)
     assert (free, total) == (56 * MiB, 64 * MiB)
 
 
-def test_memory_is_bounded_exactly():
-    backend = SimBackend(Machine.parse("1xT4:64MiB"))
+def test_memory_is_bounded_exactly(make):
+    backend = make("1xT4:64MiB")
     free = backend.memory(0).free
     with pytest.raises(DeviceMemoryError) as raised:
         backend.reserve(0, free + 1)
@@ -40,9 +55,9 @@ def test_memory_is_bounded_exactly():
     assert backend.memory(0).free == 0
 
 
-def test_a_card_larger_than_the_computer_fits():
+def test_a_card_larger_than_the_computer_fits(make):
     """Pages are taken when touched, so the size of a region costs nothing."""
-    backend = SimBackend(Machine.parse("1xH200"))
+    backend = make("1xH200")
     region = backend.reserve(0, 100 * 2**30)
     end = region.address + region.nbytes - 400
     array = backend.view(0, end, (100,), np.float32)
@@ -51,9 +66,9 @@ def test_a_card_larger_than_the_computer_fits():
     assert array.sum() == 300
 
 
-def test_lazy_streams_show_a_forgotten_wait():
+def test_lazy_streams_show_a_forgotten_wait(make):
     """What a real GPU does now and then, they do every time."""
-    backend = SimBackend(Machine.parse("1xT4:64MiB"), lazy=True)
+    backend = make("1xT4:64MiB", lazy=True)
     region = backend.reserve(0, MiB)
     array = backend.view(0, region.address, (4,), np.float32)
     producer, consumer = backend.stream(0), backend.stream(0)

@@ -30,6 +30,7 @@ from berth.backends.base import (
     HiddenDevice,
     MemoryInfo,
     PlatformIndex,
+    ProcessInfo,
     Region,
     Stream,
 )
@@ -63,6 +64,16 @@ class CupyBackend:
         with self._cuda.Device(device):
             free, _ = self._cuda.runtime.memGetInfo()
         return MemoryInfo(free, self._devices[device].memory_bytes)
+
+    def processes(self, device: PlatformIndex) -> Sequence[ProcessInfo]:
+        return ()  # NVML's to tell
+
+    def announce(self, device: PlatformIndex, limit_bytes: int, *, growth: bool) -> None:
+        pass  # there is nobody to tell
+
+    def close(self) -> None:
+        for region in list(self._regions):
+            self.release(region)
 
     def reserve(self, device: PlatformIndex, nbytes: int) -> Region:
         if nbytes <= 0:

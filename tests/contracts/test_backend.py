@@ -8,6 +8,7 @@ granted about when work happens.
 from __future__ import annotations
 
 import gc
+import os
 import threading
 import weakref
 from collections.abc import Iterator
@@ -25,8 +26,10 @@ MiB = 2**20
 
 
 @pytest.fixture(params=BACKENDS.values(), ids=BACKENDS.keys())
-def backend(request: pytest.FixtureRequest) -> Backend:
-    return request.param()
+def backend(request: pytest.FixtureRequest) -> Iterator[Backend]:
+    backend = request.param()
+    yield backend
+    backend.close()
 
 
 @pytest.fixture
@@ -135,6 +138,28 @@ def test_devices_have_memories_of_their_own(backend):
     with pytest.raises(ValueError, match="No region"):
         backend.view(second, region.address, (4,), np.float32)
     backend.release(region)
+
+
+def test_processes_that_hold_memory_are_told(backend):
+    region = backend.reserve(FIRST, MiB)
+    backend.announce(FIRST, 2 * MiB, growth=True)
+    told = [process for process in backend.processes(FIRST) if process.pid == os.getpid()]
+
+    assert len(told) <= 1  # not every driver tells
+    if backend.name == "sim":
+        assert (told[0].limit_bytes, told[0].growth) == (2 * MiB, True)
+        assert told[0].nbytes >= MiB
+    backend.release(region)
+
+
+def test_closing_gives_everything_back(backend):
+    before = backend.memory(FIRST).free
+    for _ in range(3):
+        backend.reserve(FIRST, MiB)
+    backend.close()
+    backend.close()
+
+    assert backend.name == "host" or backend.memory(FIRST).free >= before
 
 
 def test_release_from_a_finalizer_inside_reserve(backend):

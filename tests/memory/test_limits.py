@@ -97,7 +97,7 @@ def planned(**gpu_options):
     config = tf.ConfigProto(gpu_options=tf.GPUOptions(**gpu_options))
     from berth.front.options import device_options
 
-    return context().devices.plan(device_options(config))[1:]
+    return context().devices.maker.plan(device_options(config))[1:]
 
 
 def test_devices_carry_their_limits(sim):

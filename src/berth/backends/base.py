@@ -73,6 +73,20 @@ class MemoryInfo(NamedTuple):
     total: int
 
 
+@dataclass(frozen=True, slots=True)
+class ProcessInfo:
+    """A process that holds memory of a device."""
+
+    pid: int
+    user: str
+    command: str
+    since: float
+    """When it began, in seconds since 1970."""
+    nbytes: int
+    limit_bytes: int | None = None
+    growth: bool | None = None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
     """A range of one device's memory, reserved."""
@@ -159,6 +173,14 @@ class Backend(Protocol):
         """Ask how much memory the device has, and how much of it is free now."""
         ...
 
+    def processes(self, device: PlatformIndex) -> Sequence[ProcessInfo]:
+        """List the processes that hold memory of a device, if the driver tells."""
+        ...
+
+    def announce(self, device: PlatformIndex, limit_bytes: int, *, growth: bool) -> None:
+        """Tell other processes, if they can be told, how much this one may come to use."""
+        ...
+
     def reserve(self, device: PlatformIndex, nbytes: int) -> Region:
         """Take a region, aligned to 256 bytes or better, or raise DeviceMemoryError."""
         ...
@@ -185,4 +207,8 @@ class Backend(Protocol):
 
     def stream(self, device: PlatformIndex) -> Stream:
         """Make a new stream on a device."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back. A second call does nothing."""
         ...

@@ -5,9 +5,10 @@ A region is an anonymous mapping, so its pages cost nothing until they are touch
 
 Invariants:
   1. `_mappings` holds exactly the regions reserved and not released.
-  2. The regions of one device never add up to more than its capacity.
-  3. Only `reserve` takes the lock. `release` is one `dict.pop`, which is atomic, so a
-     finalizer may call it at any moment (rule 3 of `base`).
+  2. The regions of one device never add up to more than it has.
+  3. Only `reserve` takes the lock. `release` is one `dict.pop`, which is atomic, and a
+     refund that waits for nothing, so a finalizer may call it at any moment (rule 3 of
+     `base`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from berth.backends.base import (
     HiddenDevice,
     MemoryInfo,
     PlatformIndex,
+    ProcessInfo,
     Region,
     Stream,
 )
@@ -58,38 +60,54 @@ class InProcessBackend:
     def hidden(self) -> Sequence[HiddenDevice]:
         return self._hidden
 
-    def capacity(self, device: PlatformIndex) -> int:
-        """Return how many bytes the regions of a device may add up to."""
-        return self._devices[device].memory_bytes
-
     def reserved(self, device: PlatformIndex) -> int:
         """Return how many bytes are reserved on a device now."""
         # A copy, since a finalizer may release a region while we add.
         return sum(r.nbytes for r in self._mappings.copy() if r.device == device)
 
     def memory(self, device: PlatformIndex) -> MemoryInfo:
-        free = self.capacity(device) - self.reserved(device)
-        return MemoryInfo(free, self._devices[device].memory_bytes)
+        total = self._devices[device].memory_bytes
+        return MemoryInfo(total - self.reserved(device), total)
+
+    def processes(self, device: PlatformIndex) -> Sequence[ProcessInfo]:
+        return ()
+
+    def announce(self, device: PlatformIndex, limit_bytes: int, *, growth: bool) -> None:
+        pass
 
     def reserve(self, device: PlatformIndex, nbytes: int) -> Region:
         if nbytes <= 0:
             raise ValueError(f"Cannot reserve {nbytes} bytes: ask for one at least.")
         with self._lock:
-            memory = self.memory(device)
-            if nbytes > memory.free:
-                raise DeviceMemoryError(self._describe(device), nbytes, *memory)
+            self._charge(device, nbytes)
             try:
                 mapping = _map(nbytes)
             except (OSError, ValueError, OverflowError) as error:
+                self._refund(device, nbytes)
+                memory = self.memory(device)
                 raise DeviceMemoryError(self._describe(device), nbytes, *memory) from error
             region = Region(device, _address_of(mapping), nbytes)
             self._mappings[region] = mapping
         return region
 
+    def _charge(self, device: PlatformIndex, nbytes: int) -> None:
+        """Raise DeviceMemoryError if the device has not so much to give."""
+        memory = self.memory(device)
+        if nbytes > memory.free:
+            raise DeviceMemoryError(self._describe(device), nbytes, *memory)
+
+    def _refund(self, device: PlatformIndex, nbytes: int) -> None:
+        """Undo a charge, at any moment: finalizers come here."""
+
+    def close(self) -> None:
+        for region in self._mappings.copy():
+            self.release(region)
+
     def release(self, region: Region) -> None:
         # The mapping itself goes when the last array over it does.
         if self._mappings.pop(region, None) is None:
             raise ValueError(f"{region} is not reserved: it was released before.")
+        self._refund(region.device, region.nbytes)
 
     def view(
         self,

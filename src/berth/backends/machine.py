@@ -1,13 +1,14 @@
 """A simulated machine, from the text that describes it.
 
-    machine = card, { ",", card }
+    machine = [ name, "=" ], card, { ",", card }
     card    = [ count, "x" ], profile, [ ":", memory ]
 
 as in ``4xTesla K20m``, ``2xA100-40GB,1xT4`` or ``2xT4:8GiB``. Cards sit in slots in the
 order they are named. PCI bus numbers rise with the slots, half of them behind each of
 two processors as in real servers, which gives the four K20m of the documents their
 02, 03, 83 and 84. Everything about a machine follows from its text: two processes that
-name the same machine see the same cards, down to the UUIDs.
+write the same text use the same machine, and see the same cards down to the UUIDs. A name
+in front tells machines of the same cards apart: ``lab=4xT4``.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _MAX_MEMORY_BYTES = 2**44
 _SECOND_PROCESSOR = 0x81
 _EXAMPLES = "Write it like 4xT4, 2xA100-40GB,1xT4 or 2xT4:8GiB."
 _ITEM = re.compile(r"((?P<count>[0-9]+)\s*[xX]\s*)?(?P<name>[^:]*)(:(?P<memory>.*))?", re.S)
+_LABEL = re.compile(r"\s*([A-Za-z0-9_.\-]{1,64}=)?(.*)", re.S)
 _UUID_SPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "simulated.berth.invalid")
 
 
@@ -78,11 +80,12 @@ class Machine:
         >>> Machine.parse("2x t4 : 8 GiB").name
         '2xT4:8GiB'
         """
-        items = [_parse_item(item, text) for item in text.split(",")]
+        label, cards_text = _LABEL.fullmatch(text).groups()  # type: ignore[union-attr]
+        items = [_parse_item(item, text) for item in cards_text.split(",")]
         n_cards = sum(count for count, _, _ in items)
         if n_cards > MAX_CARDS:
             raise _bad(text, f"{n_cards} GPUs are more than the {MAX_CARDS} supported.")
-        name = ",".join(_item_text(*item) for item in items)
+        name = (label or "") + ",".join(_item_text(*item) for item in items)
         sorts = [(p, nbytes) for count, p, nbytes in items for _ in range(count)]
         cards = tuple(
             Card(profile, nbytes, bus_id, f"GPU-{uuid.uuid5(_UUID_SPACE, name + bus_id)}")

@@ -1,19 +1,35 @@
-"""Simulated GPUs: real values in private, bounded memories.
+"""Simulated GPUs: real values in bounded memories that processes share.
 
 NumPy computes; the driver's part (which GPUs a process sees, in which order) is played
-by `driver`. Each process that uses a card occupies its context on it, as with CUDA, so
-less than the total can be reserved.
+by `driver`, and the memory that other processes hold is in the `ledger`. Each process
+that reserves memory of a card occupies its context on it, as with CUDA, so less than the
+total can be reserved.
+
+Listing the devices touches nothing. The ledger is opened with the first question about
+memory, and left when the backend is closed or collected.
 """
 
 from __future__ import annotations
 
 import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
-from berth.backends.base import HiddenDevice, PlatformIndex, Stream
+from berth.backends.base import (
+    HiddenDevice,
+    MemoryInfo,
+    PlatformIndex,
+    ProcessInfo,
+    Region,
+    Stream,
+)
 from berth.backends.driver import device_order, select
 from berth.backends.in_process import InProcessBackend
+from berth.backends.ledger import Ledger, process_on_card
 from berth.backends.machine import Machine
 from berth.backends.streams import ImmediateStream, LazyStream
+from berth.errors import DeviceMemoryError
 
 
 class SimBackend(InProcessBackend):
@@ -31,28 +47,87 @@ class SimBackend(InProcessBackend):
         *,
         visible_devices: str | None = None,
         device_order_by: str | None = None,
+        ledger_directory: str | Path | None = None,
         lazy: bool = False,
     ) -> None:
         speeds = [card.profile.peak_flops for card in machine.cards]
-        cards = [machine.cards[i] for i in device_order(device_order_by, speeds)]
-        selection = select(visible_devices, [card.uuid for card in cards])
-        self._cards = [cards[index] for index in selection.indices]
+        order = device_order(device_order_by, speeds)
+        selection = select(visible_devices, [machine.cards[slot].uuid for slot in order])
+        self._slots = [order[index] for index in selection.indices]
+        self._cards = [machine.cards[slot] for slot in self._slots]
+        self._simulated = machine
+        self._directory = ledger_directory
+        self._ledger: Ledger | None = None
+        self._ledger_lock = threading.Lock()
         self._stream_lock = threading.RLock() if lazy else None
         self.machine = machine.name
         super().__init__(
             [card.info for card in self._cards],
             [
                 HiddenDevice(card.info, selection.reason)
-                for card in machine.cards
-                if card not in self._cards
+                for slot, card in enumerate(machine.cards)
+                if slot not in self._slots
             ],
         )
 
-    def capacity(self, device: PlatformIndex) -> int:
-        card = self._cards[device]
-        return card.memory_bytes - card.context_bytes
+    def memory(self, device: PlatformIndex) -> MemoryInfo:
+        """Tell what this process could reserve: its own context is as good as taken."""
+        card, slot = self._cards[device], self._slots[device]
+        ledger = self._open_ledger()
+        context = 0 if ledger.is_attached(slot) else card.context_bytes
+        free = card.memory_bytes - ledger.used(slot) - context
+        return MemoryInfo(max(free, 0), card.memory_bytes)
+
+    def processes(self, device: PlatformIndex) -> Sequence[ProcessInfo]:
+        slot = self._slots[device]
+        holders = self._open_ledger().holders(slot)
+        found = [process_on_card(holder, slot) for holder in holders]
+        return [process for process in found if process is not None]
+
+    def announce(self, device: PlatformIndex, limit_bytes: int, *, growth: bool) -> None:
+        slot = self._slots[device]
+        self._open_ledger().describe(slot, limit_bytes=limit_bytes or None, growth=growth)
 
     def stream(self, device: PlatformIndex) -> Stream:
         if self._stream_lock is None:
             return ImmediateStream(device)
         return LazyStream(device, self._stream_lock)
+
+    def close(self) -> None:
+        super().close()
+        with self._ledger_lock:
+            if self._ledger is not None:
+                self._ledger.close()
+                self._leave.detach()
+                self._ledger = None
+
+    def _charge(self, device: PlatformIndex, nbytes: int) -> None:
+        ledger, slot = self._open_ledger(), self._slots[device]
+        try:
+            ledger.attach(slot, self._cards[device].context_bytes)
+            ledger.reserve(slot, nbytes)
+        except DeviceMemoryError:
+            memory = self.memory(device)
+            raise DeviceMemoryError(self._describe(device), nbytes, *memory) from None
+
+    def _refund(self, device: PlatformIndex, nbytes: int) -> None:
+        if self._ledger is not None:
+            self._ledger.release(self._slots[device], nbytes)
+
+    def _open_ledger(self) -> Ledger:
+        with self._ledger_lock:
+            if self._ledger is None:
+                self._ledger = Ledger.open(self._simulated, self._directory)
+                self._leave = weakref.finalize(
+                    self, _leave, self._ledger, self._mappings, self._slots
+                )
+                # The ledger itself ends with the process, after the last finalizer.
+                self._leave.atexit = False
+            return self._ledger
+
+
+def _leave(ledger: Ledger, regions: Mapping[Region, object], slots: list[int]) -> None:
+    """Give back what a backend held that nobody closed."""
+    for region in list(regions):
+        ledger.release(slots[region.device], region.nbytes)
+    ledger.close()

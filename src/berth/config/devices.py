@@ -8,6 +8,8 @@ from typing import Any
 from berth.devices.device import LogicalDevice, LogicalDeviceConfiguration
 from berth.devices.physical import PhysicalDevice
 from berth.front.context import context
+from berth.front.memory_report import MemoryReport
+from berth.front.memory_report import memory_report as _memory_report
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
@@ -54,6 +56,11 @@ def get_soft_device_placement() -> bool:
 def set_soft_device_placement(enabled: bool) -> None:
     """Let operations run elsewhere if the device they ask for cannot run them."""
     context().switches.soft_placement = enabled
+
+
+def memory_report() -> MemoryReport:
+    """Report each GPU's memory limit: what was asked, what came of it, who said so."""
+    return _memory_report(context().devices)
 
 
 def _of_type(devices: list[Any], device_type: str | None) -> list[Any]:

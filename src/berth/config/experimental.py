@@ -66,13 +66,13 @@ def get_device_details(device: PhysicalDevice) -> dict[str, Any]:
 
 def get_memory_info(device: str) -> dict[str, int]:
     """Return the bytes that a device's tensors hold now, and held at most."""
-    stats = context().open().find(device).stats
+    stats = context().open().find(device).arena.stats
     return {"current": stats.in_use_bytes, "peak": stats.peak_bytes}
 
 
 def reset_memory_stats(device: str) -> None:
     """Start measuring the peak anew."""
-    context().open().find(device).stats.clear()
+    context().open().find(device).arena.stats.clear()
 
 
 def get_memory_usage(device: str) -> int:

@@ -1,17 +1,24 @@
-"""Logical devices: the places where a program's operations run."""
+"""Logical devices: the places where a program's operations run, each with its memory."""
 
 from __future__ import annotations
 
+import gc
+import logging
 import secrets
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from berth.backends.base import Array, Region
 from berth.devices.full_name import LOCAL_HOST
 from berth.devices.physical import Hardware
+from berth.memory.arena import Arena, ArenaOptions
+from berth.memory.buffer import Buffer, Holder
 from berth.memory.limits import Limit
-from berth.memory.stats import MemoryStats
 
 CPU_LIMIT = Limit(2**28, "nominal: memory of the CPU is not bounded")
+_log = logging.getLogger("berth")
 
 
 class LogicalDevice(NamedTuple):
@@ -29,6 +36,22 @@ class LogicalDeviceConfiguration(NamedTuple):
     experimental_device_ordinal: int | None = None
 
 
+class HardwareSource:
+    """Regions of one piece of hardware, for an arena."""
+
+    def __init__(self, hardware: Hardware) -> None:
+        self._hardware = hardware
+        self._regions: dict[int, Region] = {}
+
+    def reserve(self, nbytes: int) -> int:
+        region = self._hardware.backend.reserve(self._hardware.platform, nbytes)
+        self._regions[region.address] = region
+        return region.address
+
+    def release(self, address: int) -> None:
+        self._hardware.backend.release(self._regions.pop(address))
+
+
 class Device:
     """One logical device: a name, the hardware behind it, and its share of memory."""
 
@@ -40,6 +63,7 @@ class Device:
         *,
         growth: bool = False,
         priority: int = 0,
+        collect_regions: bool = True,
     ) -> None:
         self.index = index
         self.hardware = hardware
@@ -49,7 +73,59 @@ class Device:
         self.device_type = hardware.info.device_type
         self.full_name = replace(LOCAL_HOST, type=self.device_type, index=index)
         self.name = str(self.full_name)
-        self.logical = LogicalDevice(f"/device:{self.device_type}:{index}", self.device_type)
-        self.stats = MemoryStats()
+        self.short_name = f"{self.device_type}:{index}"
+        self.logical = LogicalDevice(f"/device:{self.short_name}", self.device_type)
         self.incarnation = secrets.randbits(63) + 1
         """A number that no other device has had, not even one of the same name."""
+        is_gpu = self.device_type == "GPU"
+        self.arena = Arena(
+            f"GPU_{index}_bfc" if is_gpu else "cpu",
+            HardwareSource(hardware),
+            limit.nbytes if is_gpu else hardware.info.memory_bytes,
+            ArenaOptions(
+                growth=growth or not is_gpu,
+                collect_regions=collect_regions,
+                on_collect=_tell_of_collection,
+            ),
+        )
+        self.scrub = False
+        """Whether freed memory is filled with NaN, to show use after free."""
+
+    def try_allocate(self, nbytes: int, holder: Holder) -> Buffer | None:
+        """Return memory, or None if it cannot be had even after a collection of garbage."""
+        address = self.arena.allocate(nbytes, holder)
+        if address is None and nbytes > 0:
+            # The only thing in this process that could still free memory by itself.
+            gc.collect()
+            address = self.arena.allocate(nbytes, holder)
+            if address is None:
+                return None
+        return Buffer(
+            self.arena, address or 0, nbytes, holder, self._fill if self.scrub else None
+        )
+
+    def view(self, buffer: Buffer, shape: tuple[int, ...], dtype: Any) -> Array:
+        """Make an array over a buffer, which lives as long as the array does."""
+        hardware = self.hardware
+        return hardware.backend.view(
+            hardware.platform, buffer.address, shape, dtype, owner=buffer
+        )
+
+    def _fill(self, address: int, nbytes: int) -> None:
+        """Fill memory with ones in every bit: NaN as a float, -1 as an integer."""
+        hardware = self.hardware
+        stream = hardware.backend.stream(hardware.platform)
+        array = hardware.backend.view(hardware.platform, address, (nbytes,), np.uint8)
+        stream.launch(lambda: array.fill(0xFF))
+        stream.synchronize()
+
+
+def _tell_of_collection() -> None:
+    _log.warning(
+        "Garbage collection: deallocate free memory regions (i.e., allocations) so that we "
+        "can re-allocate a larger region to avoid OOM due to memory fragmentation. If you "
+        "see this message frequently, you are running near the threshold of the available "
+        "device memory and re-allocation may incur great performance overhead. You may try "
+        "smaller batch sizes to observe the performance impact. Set "
+        "TF_ENABLE_GPU_GARBAGE_COLLECTION=false if you'd like to disable this feature."
+    )

@@ -7,12 +7,13 @@ The model is a state machine with one transition that cannot be undone:
   1. While *listed*, the program chooses: which devices are visible, whether memory
      grows, how a device is split. Nothing is checked against anything but the physical
      devices, as in TensorFlow; what does not go together is found at `open`.
-  2. `open` turns the choices into `DeviceOptions`, and those into logical devices. If
-     that fails, nothing has changed and another try may follow.
+  2. `open` turns the choices into `DeviceOptions`, has the devices made, and takes the
+     memory of those that do not grow. If that fails, nothing has changed and another try
+     may follow.
   3. Once *opened*, setting a value again to what it is does nothing; setting another
      raises RuntimeError and names the line that opened the devices.
 
-A Session gets its devices from here too, by its own options (`plan`).
+A Session gets its devices from the same `maker`, by its own options.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ import numpy as np
 
 from berth.backends.base import Backend, HiddenDevice
 from berth.callsite import CallSite, call_site
-from berth.devices.device import CPU_LIMIT, Device, LogicalDeviceConfiguration
+from berth.devices.device import Device, LogicalDeviceConfiguration
 from berth.devices.full_name import parse_full_name, parse_local_name
-from berth.devices.numbering import DeviceOptions, LogicalGpu, number_gpus
+from berth.devices.maker import DeviceMaker
+from berth.devices.numbering import DeviceOptions
 from berth.devices.physical import (
     Hardware,
     IgnoredGpu,
@@ -39,17 +41,8 @@ from berth.devices.physical import (
     split_usable,
 )
 from berth.devices.split import check_parts, parts_of, virtual_devices
-from berth.errors import AlreadyExistsError, NotFoundError, explain
-from berth.memory.limits import (
-    Limit,
-    configured_limit,
-    default_limit,
-    forced_growth,
-    fraction_limit,
-    split_limit,
-)
+from berth.errors import explain
 
-_log = logging.getLogger("berth")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -69,27 +62,26 @@ class Devices:
 
     def __init__(self, host: Backend, gpus: Backend | None, env: Mapping[str, str]) -> None:
         enabled = env.get("TF_ENABLED_DEVICE_TYPES")
-        self._lock = threading.RLock()
-        self._said: set[str] = set()
         shown = list_hardware(gpus) if gpus and _is_enabled("GPU", enabled) else []
         usable, ignored, complaint = split_usable(
             shown, env.get("TF_MIN_GPU_MULTIPROCESSOR_COUNT")
         )
+        [cpu] = list_hardware(host)
+        self.maker = DeviceMaker(cpu, usable, len(shown), env)
         for message in [complaint, *(gpu.message for gpu in ignored)]:
-            self._say(logging.INFO, message)
+            self.maker.say(logging.INFO, message)
         self.gpu_backend = gpus
         self.ignored: Sequence[IgnoredGpu] = ignored
         self.opened_by: CallSite | None = None
         self.opened: tuple[Device, ...] = ()
+        self._lock = threading.RLock()
         self._n_platform = len(shown)
-        self._forced_growth = env.get("TF_FORCE_GPU_ALLOW_GROWTH")
-        self._hardware = {h.device: h for h in [*list_hardware(host), *usable]}
+        self._hardware = {h.device: h for h in [cpu, *usable]}
         self._visible = list(self._hardware)
         self._growth: dict[PhysicalDevice, bool | None] = {h.device: None for h in usable}
         self._split: dict[PhysicalDevice, Sequence[LogicalDeviceConfiguration]] = {}
         self._adopted = DeviceOptions()
         """What tf.config has no verb for, and only a ConfigProto can ask."""
-        self._platform_of_gpu: dict[int, int] = {}
 
     # --- what there is ---------------------------------------------------------------
 
@@ -225,7 +217,7 @@ class Devices:
         # A split of any device, even a hidden one, switches growth off: TensorFlow's rule.
         is_split = bool(self._split)
         if is_split and any(self._growth[gpu] for gpu in gpus):
-            self._say(
+            self.maker.say(
                 logging.WARNING,
                 "Memory growth is ignored, since a device has a logical configuration.",
             )
@@ -239,44 +231,23 @@ class Devices:
             allow_growth=False if is_split else self._common_growth(gpus),
         )
 
-    def plan(self, options: DeviceOptions) -> list[Device]:
-        """Return the logical devices a request gets, without opening any."""
-        cpus = self._of_type("CPU")
-        n_cpus = options.device_count.get("CPU", 1)
-        if not cpus or n_cpus < 1:
-            raise NotFoundError(None, None, "No CPU devices are available in this process")
-        devices = [Device(index, cpus[0], CPU_LIMIT) for index in range(n_cpus)]
-        gpus = {gpu.platform: gpu for gpu in self._of_type("GPU")}
-        growth, level, message = forced_growth(options.allow_growth, self._forced_growth)
-        numbered = number_gpus(options, self._n_platform, list(gpus))
-        if numbered:
-            self._say(level, message)
-        for index, logical in enumerate(numbered):
-            gpu = gpus[logical.platform]
-            limit = _limit(gpu, logical, options)
-            devices.append(Device(index, gpu, limit, growth=growth, priority=logical.priority))
-        return devices
-
     @_one_at_a_time
     def open(self) -> tuple[Device, ...]:
-        """Settle the choices, once; return the logical devices."""
+        """Settle the choices and take the memory, once; return the logical devices."""
         if self.opened_by is None:
-            devices = self.plan(self.options())
-            self.claim(devices)
-            self.opened = tuple(devices)
+            self.opened = tuple(self.maker.make(self.options(), take_memory=True))
             self.opened_by = call_site()
         return self.opened
 
     @_one_at_a_time
-    def claim(self, devices: Sequence[Device]) -> None:
-        """Tie logical to platform numbers for the life of the process (§3.3)."""
-        gpus = [device for device in devices if device.device_type == "GPU"]
-        for gpu in gpus:
-            now = gpu.hardware.platform
-            before = self._platform_of_gpu.get(gpu.index, now)
-            if before != now:
-                raise AlreadyExistsError(None, None, _mapped_twice(gpu.index, now, before))
-        self._platform_of_gpu.update({gpu.index: gpu.hardware.platform for gpu in gpus})
+    def close(self) -> None:
+        """Give all memory back. The devices cannot be used any more."""
+        self.maker.close()
+        for device in self.opened:
+            if device.device_type == "CPU":
+                device.arena.close()
+        if self.gpu_backend is not None:
+            self.gpu_backend.close()
 
     def find(self, name: str) -> Device:
         """Return the one opened device that a full or local name means, or ValueError."""
@@ -302,16 +273,7 @@ class Devices:
             )
         return found[0]
 
-    def _say(self, level: int, message: str) -> None:
-        """Log a message, once. It counts as said before a handler can ask anything."""
-        if message and message not in self._said:
-            self._said.add(message)
-            _log.log(level, message)
-
     # --- helpers ---------------------------------------------------------------------
-
-    def _of_type(self, device_type: str) -> list[Hardware]:
-        return [h for h in self._hardware.values() if h.info.device_type == device_type]
 
     def _known(self, device: Any) -> PhysicalDevice:
         """Return the physical device that a value is equal to."""
@@ -367,25 +329,3 @@ def _listed(text: str, gpus: Sequence[PhysicalDevice]) -> list[PhysicalDevice]:
             raise ValueError(f"Invalid visible device index: {index}")
         picked.append(gpus[int(index)])
     return picked
-
-
-def _limit(gpu: Hardware, logical: LogicalGpu, options: DeviceOptions) -> Limit:
-    if logical.memory_limit_mb is not None:
-        return configured_limit(logical.memory_limit_mb)
-    memory = gpu.backend.memory(gpu.platform)
-    if options.memory_fraction > 0:
-        limit = fraction_limit(memory.total, options.memory_fraction)
-    else:
-        limit = default_limit(memory.free, gpu.info.compute_capability)
-    return limit if logical.n_sharing == 1 else split_limit(limit, logical.n_sharing)
-
-
-def _mapped_twice(index: int, now: int, before: int) -> str:
-    return (
-        f"TensorFlow device (GPU:{index}) is being mapped to multiple devices ({now} now, "
-        f"and {before} previously), which is not supported. This may be the result of "
-        "providing different GPU configurations (ConfigProto.gpu_options, for example "
-        "different visible_device_list) when creating multiple Sessions in the same "
-        "process. This is not currently supported, see "
-        "https://github.com/tensorflow/tensorflow/issues/19083"
-    )

@@ -34,6 +34,8 @@ READ_ONCE = (
     "TF_ENABLED_DEVICE_TYPES",
     "TF_MIN_GPU_MULTIPROCESSOR_COUNT",
     "TF_FORCE_GPU_ALLOW_GROWTH",
+    "TF_ENABLE_GPU_GARBAGE_COLLECTION",
+    "BERTH_LEDGER_DIR",
 )
 """The variables that decide which devices there are, and what memory they take."""
 
@@ -119,7 +121,19 @@ class Context:
                     )
                 )
             self._machine = machine
-            self._devices = None
+            self.reset()
+
+    def reset(self) -> None:
+        """Give all memory back; the devices can be listed and configured anew."""
+        with self._lock:
+            devices, self._devices = self._devices, None
+            if devices is not None:
+                devices.close()
+
+    def trim(self) -> int:
+        """Give back the memory that holds nothing; return how many bytes that was."""
+        devices = self._devices
+        return sum(d.arena.trim() for d in devices.opened) if devices else 0
 
     @contextmanager
     def as_default(self) -> Iterator[Context]:
@@ -166,6 +180,7 @@ class Context:
             machine,
             visible_devices=env["CUDA_VISIBLE_DEVICES"],
             device_order_by=order,
+            ledger_directory=env["BERTH_LEDGER_DIR"],
         )
 
     def _warn_of_changes(self) -> None:
@@ -192,6 +207,23 @@ _default = Context()
 def context() -> Context:
     """Return the default context."""
     return _default
+
+
+def trim() -> int:
+    """Give back memory that holds nothing; return how many bytes that was.
+
+    TensorFlow keeps memory once it has taken it. This gives whole regions back, which
+    other programs can use, and takes them again when they are needed.
+    """
+    return context().trim()
+
+
+def reset() -> None:
+    """Give all memory back, and start over: devices can be configured again.
+
+    What still holds memory of the devices that were open raises an error when it is used.
+    """
+    context().reset()
 
 
 def simulate(machine: str | None) -> None:

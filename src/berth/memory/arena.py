@@ -33,6 +33,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from berth.callsite import CallSite, call_site
 from berth.deferred import DeferredWork
 from berth.errors import DeviceMemoryError
 from berth.memory.chunks import FREE, Bins, Chunk, bin_of, rounded
@@ -103,6 +104,8 @@ class Arena:
         self.name = name
         self.limit_bytes = limit_bytes
         self.options = options or ArenaOptions()
+        self.closed_by: CallSite | None = None
+        """The call that gave everything back, if one has."""
         self.reserved_bytes = 0
         self.regions: list[Region] = []
         """In the order of their addresses."""
@@ -127,6 +130,8 @@ class Arena:
         """Return the address of that many bytes, or None if they cannot be had."""
         if nbytes <= 0:
             return None
+        if self.closed_by is not None:
+            raise RuntimeError(f"{self.name} was closed by {self.closed_by}.")
         size = rounded(nbytes)
         with self._lock:
             if self._freed.pending:
@@ -141,6 +146,8 @@ class Arena:
         """Take back what was allocated. ValueError if that is not in use."""
         chunk = self._in_use.pop(address, None)
         if chunk is None:
+            if self.closed_by is not None:
+                return  # it went with everything else
             raise ValueError(
                 f"{self.name} has nothing in use at {address:#x}: it was freed before, or "
                 "never allocated here."
@@ -158,6 +165,19 @@ class Arena:
         with self._lock:
             self._freed.drain()
             return self._release_free_regions()
+
+    def close(self) -> None:
+        """Give everything back, in use or not. What was handed out must not be used."""
+        with self._lock:
+            self._freed.drain()
+            self.closed_by = call_site()
+            for region in self.regions:
+                self._source.release(region.address)
+            self.regions.clear()
+            self._in_use.clear()
+            self._bins = Bins()
+            self.reserved_bytes = self._stats.in_use_bytes = 0
+            self._stats.reserved(0)
 
     # --- what there is ---------------------------------------------------------------
 

@@ -22,14 +22,17 @@ class Limit:
     nbytes: int
     source: str
     """What set it, in words for people."""
+    is_default: bool = False
+    """Whether nobody asked for it: it is nearly all of the card then."""
 
 
 def default_limit(free_bytes: int, capability: tuple[int, int] | None) -> Limit:
     """Take nearly everything: what is free, less a reserve for the system."""
     reserve = _reserve(free_bytes, capability)
     if reserve >= free_bytes:
-        return Limit(free_bytes, "default, all that is free")
-    return Limit(free_bytes - reserve, f"default, free memory less {reserve // MiB} MiB")
+        return Limit(free_bytes, "default, all that is free", is_default=True)
+    source = f"default, free memory less {reserve // MiB} MiB"
+    return Limit(free_bytes - reserve, source, is_default=True)
 
 
 def fraction_limit(total_bytes: int, fraction: float) -> Limit:
@@ -46,7 +49,8 @@ def configured_limit(memory_limit_mb: float) -> Limit:
 
 def split_limit(limit: Limit, n_parts: int) -> Limit:
     """Share a limit evenly between logical devices on one GPU."""
-    return Limit(limit.nbytes // n_parts, f"{limit.source}, split in {n_parts}")
+    source = f"{limit.source}, split in {n_parts}"
+    return Limit(limit.nbytes // n_parts, source, limit.is_default)
 
 
 def forced_growth(requested: bool, forced: str | None) -> tuple[bool, int, str]:

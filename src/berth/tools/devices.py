@@ -62,7 +62,7 @@ class DeviceReport:
 
 def report(devices: Devices) -> DeviceReport:
     """Describe a program's devices as they would be opened now."""
-    logical = devices.plan(devices.options())
+    logical = devices.maker.plan(devices.options())
     backend = devices.gpu_backend
     return DeviceReport(
         simulated_machine=backend.machine if backend and backend.name == "sim" else None,

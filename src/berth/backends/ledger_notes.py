@@ -1,0 +1,124 @@
+"""What a process tells of itself in its slot of a ledger: JSON that fits its note."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+import time
+from typing import NamedTuple
+
+from berth.backends.ledger_table import Table
+
+try:
+    import pwd
+except ImportError:  # Windows
+    pwd = None  # type: ignore[assignment]
+
+
+class CardUse(NamedTuple):
+    """What a process holds of a card, and what it told of its intentions."""
+
+    nbytes: int
+    limit_bytes: int | None = None
+    growth: bool | None = None
+
+
+class Holder(NamedTuple):
+    """A process that uses a simulated machine."""
+
+    pid: int
+    user: str
+    command: str
+    since: float
+    """When it began, in seconds since 1970."""
+    cards: dict[int, CardUse]
+    """The cards it holds memory of, or told something about."""
+
+
+Terms = tuple[int | None, bool]
+"""What a process tells of a card: its limit, and whether it starts small and grows."""
+
+
+class Note(NamedTuple):
+    """What a process tells of itself, and of cards."""
+
+    pid: int
+    user: str
+    command: str
+    since: float
+    cards: dict[int, Terms]
+
+    @staticmethod
+    def of_this_process() -> Note:
+        command = _cut(shlex.join(sys.orig_argv), 600)
+        return Note(os.getpid(), _cut(_user(), 200), command, round(time.time(), 3), {})
+
+    def write(self, table: Table) -> None:
+        """Put the note in our slot."""
+        table.write_note(_encode(self._asdict()))
+
+    @staticmethod
+    def read(table: Table, slot: int) -> Note:
+        """Read the note of a slot. LedgerError if no berth can have written it."""
+        try:
+            match json.loads(table.note(slot)):
+                case {
+                    "pid": int(pid),
+                    "user": str(user),
+                    "command": str(command),
+                    "since": float(since),
+                    "cards": dict(cards),
+                }:
+                    told = {int(card): _terms(terms) for card, terms in cards.items()}
+                    return Note(pid, user, command, since, told)
+        except (ValueError, RecursionError):
+            pass
+        raise table.refusal(f"the note of slot {slot} cannot be read")
+
+
+def read_holders(table: Table) -> list[Holder]:
+    """Read the notes of all who live."""
+    return [_holder(table, slot) for slot in table.living()]
+
+
+def _holder(table: Table, slot: int) -> Holder:
+    note = Note.read(table, slot)
+    cards = {
+        card: CardUse(nbytes, *note.cards.get(card, ()))
+        for card in range(len(table.layout.capacities))
+        if (nbytes := table.usage(card, slot)) or card in note.cards
+    }
+    return Holder(note.pid, note.user, note.command, note.since, cards)
+
+
+def _terms(terms: object) -> Terms:
+    match terms:
+        case [int() | None as limit_bytes, bool(growth)]:
+            return limit_bytes, growth
+    raise ValueError(terms)
+
+
+def _encode(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _cut(text: str, n_bytes: int) -> str:
+    """Shorten text until its JSON has at most so many bytes."""
+    # Arguments may be bytes that are no text, but who reads them wants to print them.
+    whole = text = text.encode(errors="replace").decode()
+    n_kept = len(whole)
+    while len(_encode(text)) > n_bytes:
+        n_kept = n_kept * 3 // 4
+        text = whole[:n_kept] + "..."
+    return text
+
+
+def _user() -> str:
+    if pwd is None:
+        return ""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # as in containers that run under a number without a name
+        return str(os.geteuid())

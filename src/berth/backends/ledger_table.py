@@ -1,0 +1,173 @@
+"""The words of a ledger: who holds how much of each card.
+
+A machine's table is a row of unsigned 64-bit words:
+
+    head        magic, version, cards, slots, bytes of a note, bytes of the machine's
+                name, inode of the lock file (see `ledger_file`)
+    capacities  one word for each card
+    name        of the machine, UTF-8, filled up with zeros to whole words
+    usage       for each card, a word for each slot: bytes that this process holds
+    notes       for each slot, a word with the length of the text that follows
+
+A slot is a process. `Table` keeps the words in memory of this process, for systems
+whose processes cannot share them; `ledger_file` keeps them in a file.
+
+Invariants, true after every instruction, so that a process can be killed after any:
+  1. The usage of a card, over all slots, is at most its capacity.
+  2. A slot with usage has a note. So a process writes its note before it uses a card,
+     and clearing a slot removes the note last.
+  3. A process adds to the words of its own slot only, by single stores; others only
+     clear it, once it is dead.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from typing import NamedTuple
+
+N_SLOTS = 128
+WORD = 8
+MAGIC = b"\x89berthL\n"
+VERSION = 1
+HEAD = struct.Struct("=8s6Q")
+INODE_WORD = 6
+
+
+class LedgerError(RuntimeError):
+    """A ledger cannot be used; the message says why and what to do."""
+
+
+class Layout(NamedTuple):
+    """Where the words of a machine's table are."""
+
+    machine: str
+    capacities: tuple[int, ...]
+
+    @property
+    def head(self) -> bytes:
+        """The bytes before the usage."""
+        name = self.machine.encode()
+        counts = (len(self.capacities), N_SLOTS, self.note_words * WORD, len(name))
+        start = HEAD.pack(MAGIC, VERSION, *counts, 0)
+        capacities = struct.pack(f"={len(self.capacities)}Q", *self.capacities)
+        return start + capacities + name + bytes(-len(name) % WORD)
+
+    @property
+    def note_words(self) -> int:
+        """A KiB to name a process, and room for what it tells of each card."""
+        return (1024 + 40 * len(self.capacities)) // WORD
+
+    @property
+    def usage_at(self) -> int:
+        return len(self.head) // WORD
+
+    @property
+    def notes_at(self) -> int:
+        return self.usage_at + len(self.capacities) * N_SLOTS
+
+    @property
+    def n_bytes(self) -> int:
+        return (self.notes_at + N_SLOTS * self.note_words) * WORD
+
+
+class Table:
+    """The table of a machine that no other process shares."""
+
+    def __init__(self, layout: Layout, buffer: bytearray | mmap.mmap | None = None) -> None:
+        self.layout = layout
+        self.slot = -1
+        self._usage_at, self._notes_at = layout.usage_at, layout.notes_at
+        self._note_words = layout.note_words
+        self.note_room = (self._note_words - 1) * WORD
+        if buffer is None:
+            buffer = bytearray(layout.n_bytes)
+        self._words = memoryview(buffer).cast("Q")
+        self._note_lengths = self._words[self._notes_at :: self._note_words]
+
+    def lock(self) -> None:
+        """Keep other processes out. Taking it twice is taking it once."""
+
+    def unlock(self) -> None:
+        """Let other processes in."""
+
+    def join(self) -> None:
+        """Take a free slot. The caller has the lock, and writes a note next."""
+        self.slot = 0
+
+    def leave(self) -> None:
+        """Give up the slot, and close."""
+
+    def abandon(self) -> None:
+        """Close, and change nothing: for what a fork has inherited."""
+
+    def is_alive(self, slot: int) -> bool:
+        """Tell whether the process of a slot lives."""
+        return slot == self.slot
+
+    def refusal(self, problem: str) -> LedgerError:
+        """Make the error that says what cannot be true."""
+        return LedgerError(f"The ledger of {self.layout.machine} is damaged: {problem}.")
+
+    def overfull(self, card: int, used: int) -> LedgerError:
+        capacity = self.layout.capacities[card]
+        return self.refusal(
+            f"{used:,} bytes of card {card} are in use, and it has {capacity:,}"
+        )
+
+    def used(self, card: int) -> int:
+        """Add up the usage of a card."""
+        start = self._usage_at + card * N_SLOTS
+        return sum(self._words[start : start + N_SLOTS])
+
+    def usage(self, card: int, slot: int) -> int:
+        return self._words[self._usage_at + card * N_SLOTS + slot]
+
+    def add(self, card: int, nbytes: int) -> None:
+        """Change our own usage, in one store."""
+        self._words[self._usage_at + card * N_SLOTS + self.slot] += nbytes
+
+    def note(self, slot: int) -> bytes:
+        length = self._note_lengths[slot]
+        if length > self.note_room:
+            raise self.refusal(f"the note of slot {slot} has {length:,} bytes")
+        start = self._notes_at + slot * self._note_words + 1
+        return self._words[start : start + self._note_words - 1].tobytes()[:length]
+
+    def write_note(self, note: bytes) -> None:
+        """Replace our own note, which has room for `note_room` bytes."""
+        assert len(note) <= self.note_room, "would run into the next slot"
+        content = struct.pack("=Q", len(note)) + note + bytes(-len(note) % WORD)
+        words = memoryview(content).cast("Q")
+        start = self._notes_at + self.slot * self._note_words
+        self._words[start : start + len(words)] = words
+
+    def living(self) -> list[int]:
+        """List the slots of processes that live."""
+        return [slot for slot in self._noted() if self.is_alive(slot)]
+
+    def reap(self) -> None:
+        """Clear the slots of processes that died."""
+        for slot in self._noted():
+            if not self.is_alive(slot):
+                self.clear(slot)
+
+    def clear(self, slot: int) -> None:
+        for card in range(len(self.layout.capacities)):
+            self._words[self._usage_at + card * N_SLOTS + slot] = 0
+        self._note_lengths[slot] = 0
+
+    def check(self) -> None:
+        """Refuse what is against invariants 1 and 2: others wrote it, or bad memory."""
+        lengths = self._note_lengths.tolist()
+        for card, capacity in enumerate(self.layout.capacities):
+            used = self.used(card)
+            if used > capacity:
+                raise self.overfull(card, used)
+            for slot, length in enumerate(lengths):
+                if not length and self.usage(card, slot):
+                    raise self.refusal(f"slot {slot} uses card {card} and has no note")
+
+    def _noted(self) -> list[int]:
+        lengths = self._note_lengths.tolist()
+        return [slot for slot, length in enumerate(lengths) if length]

@@ -1,0 +1,159 @@
+"""Making logical devices: a request in, devices with their memory out.
+
+A request (`DeviceOptions`) comes from ``tf.config``'s choices or from a ConfigProto. The
+maker numbers the GPUs, resolves their limits, and sees to what holds for the process as a
+whole: a GPU is made once, by whoever asks first, and stays tied to its hardware.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+
+from berth.devices.device import CPU_LIMIT, Device
+from berth.devices.numbering import DeviceOptions, LogicalGpu, number_gpus
+from berth.devices.out_of_memory import card_is_taken, other_use
+from berth.devices.physical import Hardware
+from berth.errors import AlreadyExistsError, NotFoundError
+from berth.memory.limits import (
+    Limit,
+    configured_limit,
+    default_limit,
+    forced_growth,
+    fraction_limit,
+    split_limit,
+)
+
+_log = logging.getLogger("berth")
+
+
+class DeviceMaker:
+    """Makes the logical devices of one program, and keeps its GPUs."""
+
+    def __init__(
+        self, cpu: Hardware, gpus: Sequence[Hardware], n_platform: int, env: Mapping[str, str]
+    ) -> None:
+        self._cpu = cpu
+        self._gpus = {gpu.platform: gpu for gpu in gpus}
+        self._n_platform = n_platform
+        self._said: set[str] = set()
+        self._forced_growth = env.get("TF_FORCE_GPU_ALLOW_GROWTH")
+        collection = env.get("TF_ENABLE_GPU_GARBAGE_COLLECTION", "true")
+        self._collect_regions = collection != "false"
+        if collection not in ("true", "false"):
+            self.say(logging.ERROR, _bad_collection(collection))
+        self._lock = threading.RLock()
+        self._made: dict[int, Device] = {}
+        """The GPUs of this process, by their logical index."""
+
+    def say(self, level: int, message: str) -> None:
+        """Log a message, once. It counts as said before a handler can ask anything."""
+        if message and message not in self._said:
+            self._said.add(message)
+            _log.log(level, message)
+
+    def plan(self, options: DeviceOptions) -> list[Device]:
+        """Return the logical devices a request gets, without opening any."""
+        n_cpus = options.device_count.get("CPU", 1)
+        if n_cpus < 1:
+            raise NotFoundError(None, None, "No CPU devices are available in this process")
+        devices = [Device(index, self._cpu, CPU_LIMIT) for index in range(n_cpus)]
+        growth, level, message = forced_growth(options.allow_growth, self._forced_growth)
+        numbered = number_gpus(options, self._n_platform, list(self._gpus))
+        if numbered:
+            self.say(level, message)
+        for index, logical in enumerate(numbered):
+            gpu = self._gpus[logical.platform]
+            limit = _limit(gpu, logical, options)
+            devices.append(Device(index, gpu, limit, growth=growth, priority=logical.priority))
+        return devices
+
+    def make(self, options: DeviceOptions, *, take_memory: bool = False) -> list[Device]:
+        """Return the logical devices a request gets, with their memory if that is asked.
+
+        A GPU is made once in a process, by whoever asks first (§4.3): others get the
+        same device, and are told if they asked for something else. If the memory cannot
+        be had, nothing was made.
+        """
+        with self._lock:
+            devices = [self._first_of(device) for device in self.plan(options)]
+            gpus = [device for device in devices if device.device_type == "GPU"]
+            if take_memory:
+                self._take_memory(gpus)
+            self._made.update({gpu.index: gpu for gpu in gpus})
+            return devices
+
+    def _first_of(self, device: Device) -> Device:
+        if device.device_type != "GPU":
+            return device
+        made = self._made.get(device.index, device)
+        now, before = device.hardware.platform, made.hardware.platform
+        if before != now:
+            raise AlreadyExistsError(None, None, _mapped_twice(device.index, now, before))
+        if not device.limit.is_default and made.limit.nbytes != device.limit.nbytes:
+            self.say(
+                logging.WARNING,
+                f"{made.short_name} keeps its limit of {made.limit.nbytes >> 20} MB "
+                f"({made.limit.source}): what was asked for later "
+                f"({device.limit.source}) is ignored.",
+            )
+        elif made.growth != device.growth:
+            self.say(
+                logging.WARNING,
+                f"{made.short_name} was made with allow_growth={made.growth}: what was asked "
+                "for later is ignored.",
+            )
+        return made
+
+    def _take_memory(self, gpus: Sequence[Device]) -> None:
+        """Reserve what each GPU without growth is entitled to, or nothing at all."""
+        for gpu in gpus:
+            total = gpu.hardware.info.memory_bytes
+            if gpu.limit.is_default and not gpu.growth and other_use(gpu) * 2 > total:
+                raise card_is_taken(gpu, total, gpus)
+        for gpu in gpus:
+            if not gpu.growth and gpu.limit.nbytes and not gpu.arena.reserve_all():
+                for taken in gpus:
+                    taken.arena.trim()
+                raise card_is_taken(gpu, gpu.limit.nbytes, gpus)
+        for gpu in gpus:
+            hardware = gpu.hardware
+            hardware.backend.announce(
+                hardware.platform, gpu.arena.limit_bytes, growth=gpu.growth
+            )
+
+    def close(self) -> None:
+        """Give back all memory of the GPUs. They cannot be used any more."""
+        for gpu in self._made.values():
+            gpu.arena.close()
+
+
+def _limit(gpu: Hardware, logical: LogicalGpu, options: DeviceOptions) -> Limit:
+    if logical.memory_limit_mb is not None:
+        return configured_limit(logical.memory_limit_mb)
+    memory = gpu.backend.memory(gpu.platform)
+    if options.memory_fraction > 0:
+        limit = fraction_limit(memory.total, options.memory_fraction)
+    else:
+        limit = default_limit(memory.free, gpu.info.compute_capability)
+    return limit if logical.n_sharing == 1 else split_limit(limit, logical.n_sharing)
+
+
+def _bad_collection(setting: str) -> str:
+    return (
+        "The TF_ENABLE_GPU_GARBAGE_COLLECTION environment variable is set but could not be "
+        f'parsed: "{setting}". Valid values are "true" or "false". Using the default value '
+        '"true".'
+    )
+
+
+def _mapped_twice(index: int, now: int, before: int) -> str:
+    return (
+        f"TensorFlow device (GPU:{index}) is being mapped to multiple devices ({now} now, "
+        f"and {before} previously), which is not supported. This may be the result of "
+        "providing different GPU configurations (ConfigProto.gpu_options, for example "
+        "different visible_device_list) when creating multiple Sessions in the same "
+        "process. This is not currently supported, see "
+        "https://github.com/tensorflow/tensorflow/issues/19083"
+    )

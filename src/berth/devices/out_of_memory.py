@@ -1,0 +1,249 @@
+"""What to say when memory runs out: the facts, and advice that is known to be true.
+
+Two moments: a tensor does not fit into its device's arena (`tensor_does_not_fit`), and a
+program that would take nearly all of a card finds it taken (`card_is_taken`).
+
+Invariant: each piece of advice was checked against the state it speaks of, before it was
+given.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.backends.base import ProcessInfo
+from berth.devices.device import Device
+from berth.errors import ResourceExhaustedError, explain
+from berth.memory.buffer import Buffer, Holder
+from berth.memory.chunks import Chunk, rounded
+from berth.memory.dump import dump, human_bytes, occupancy_map
+from berth.memory.trial import fits_anew
+from berth.units import format_bytes
+
+_log = logging.getLogger("berth.memory")
+MiB = 2**20
+_N_HOLDERS = 4
+_TYPE_NAMES = {
+    "float32": "float",
+    "float64": "double",
+    "float16": "half",
+    "complex64": "complex64",
+}
+"""How TensorFlow writes types; the others under their own names."""
+
+
+class OutOfMemoryError(ResourceExhaustedError):
+    """A tensor does not fit. The figures of its message are here as numbers."""
+
+    def __init__(self, message: str, device: Device, nbytes: int) -> None:
+        super().__init__(None, None, message)
+        arena = device.arena
+        self.requested_bytes = nbytes
+        self.limit_bytes = arena.limit_bytes
+        self.in_use_bytes = arena.stats.in_use_bytes
+        self.reserved_bytes = arena.reserved_bytes
+        self.largest_free_bytes = arena.largest_free_bytes()
+        self.holders = [(str(c.holder), c.size) for c in arena.holders()]
+        self.processes = other_processes(device)
+        self.dump = dump(arena, nbytes) + "\n" + occupancy_map(arena)
+        """TensorFlow's own account, with its map."""
+
+    def __reduce__(self) -> tuple[type[ResourceExhaustedError], tuple[None, None, str]]:
+        # The device stays behind: what crosses to another process is the message.
+        return ResourceExhaustedError, (None, None, self.message)
+
+
+def allocate_tensor(
+    device: Device,
+    holder: Holder,
+    shape: tuple[int, ...],
+    dtype: Any,
+    *,
+    elsewhere: Sequence[Device] = (),
+) -> Buffer:
+    """Allocate a tensor, or raise OutOfMemoryError. Nothing else changes if it does."""
+    dtype = np.dtype(dtype)
+    nbytes = dtype.itemsize * math.prod(shape)
+    buffer = device.try_allocate(nbytes, holder)
+    if buffer is None:
+        error = tensor_does_not_fit(
+            device, holder, shape, dtype.name, nbytes, elsewhere=elsewhere
+        )
+        _log.info(error.dump)
+        raise error
+    return buffer
+
+
+def tensor_does_not_fit(
+    device: Device,
+    holder: Holder,
+    shape: tuple[int, ...],
+    dtype: str,
+    nbytes: int,
+    *,
+    elsewhere: Sequence[Device] = (),
+) -> OutOfMemoryError:
+    """Make the error for a tensor that its device cannot hold."""
+    first_line = (
+        f"OOM when allocating tensor with shape[{','.join(map(str, shape))}] and type "
+        f"{_TYPE_NAMES.get(dtype, dtype)} on {device.name} by allocator {device.arena.name}"
+    )
+    details = [
+        f"{holder} asks for {_both(rounded(nbytes))}.",
+        _state(device),
+        *_fragmentation(device, nbytes),
+        *_largest_holders(device),
+        *(_process_line(process) for process in other_processes(device)),
+        *_advice(device, nbytes, elsewhere),
+    ]
+    return OutOfMemoryError(explain(first_line, *details), device, nbytes)
+
+
+def card_is_taken(
+    device: Device, nbytes: int, alternatives: Sequence[Device]
+) -> ResourceExhaustedError:
+    """Make the error for a card that other processes hold, most of it."""
+    info = device.hardware.info
+    others = other_processes(device)
+    held = sum(process.nbytes for process in others)
+    first_line = (
+        f"failed to allocate {human_bytes(nbytes)} ({nbytes} bytes) from device: "
+        "CUDA_ERROR_OUT_OF_MEMORY: out of memory"
+    )
+    free = [other for other in alternatives if other_use(other) == 0]
+    details = [
+        f"{device.short_name} ({info.model}, {info.pci_bus_id}): other processes hold "
+        f"{format_bytes(held)} of {format_bytes(info.memory_bytes)}, and a program that sets "
+        "no memory options takes nearly all of a card.",
+        *(_process_line(process) for process in others),
+        *(
+            f"{other.short_name} is free: CUDA_VISIBLE_DEVICES={other.hardware.info.uuid[:12]} "
+            "uses it alone."
+            for other in free[:2]
+        ),
+        "Wait until the others end, or let all of them share the card, each with "
+        "set_memory_growth(), a memory_limit or per_process_gpu_memory_fraction.",
+    ]
+    return ResourceExhaustedError(None, None, explain(first_line, *details))
+
+
+def other_processes(device: Device) -> list[ProcessInfo]:
+    """List the other processes on a device's hardware, the largest first."""
+    hardware = device.hardware
+    found = [p for p in hardware.backend.processes(hardware.platform) if p.pid != os.getpid()]
+    return sorted(found, key=lambda process: -process.nbytes)
+
+
+def other_use(device: Device) -> int:
+    """Return how many bytes of a device's hardware other processes hold."""
+    return sum(process.nbytes for process in other_processes(device))
+
+
+def _both(nbytes: int) -> str:
+    return f"{format_bytes(nbytes)} ({nbytes:,} bytes)"
+
+
+def _state(device: Device) -> str:
+    arena = device.arena
+    return (
+        f"{device.short_name} may hold {format_bytes(arena.limit_bytes)} "
+        f"({device.limit.source}): {format_bytes(arena.stats.in_use_bytes)} are in use, and "
+        f"{format_bytes(_free_bytes(device))} free in pieces of at most "
+        f"{format_bytes(arena.largest_free_bytes())}."
+    )
+
+
+def _free_bytes(device: Device) -> int:
+    """Count what the arena has and does not use."""
+    return device.arena.reserved_bytes - device.arena.stats.in_use_bytes
+
+
+def _fragmentation(device: Device, nbytes: int) -> Iterator[str]:
+    size = rounded(nbytes)
+    if device.arena.largest_free_bytes() < size <= _free_bytes(device):
+        yield "The cause is fragmentation: enough is free, but not in one piece."
+
+
+def _largest_holders(device: Device) -> Iterator[str]:
+    chunks = device.arena.holders()
+    if chunks:
+        shown = [f"{c.holder} {format_bytes(c.size)}" for c in chunks[:_N_HOLDERS]]
+        more = len(chunks) - len(shown)
+        yield "Held by: " + ", ".join(shown) + (f", and {more} more." if more else ".")
+
+
+def _process_line(process: ProcessInfo) -> str:
+    since = time.strftime("%H:%M:%S", time.localtime(process.since))
+    return (
+        f"pid {process.pid} ({process.command[:60]}) holds {format_bytes(process.nbytes)} "
+        f"since {since}."
+    )
+
+
+def _advice(device: Device, nbytes: int, elsewhere: Sequence[Device]) -> Iterator[str]:
+    yield from _raise_limit(device, nbytes)
+    yield from _end_process(device, nbytes)
+    yield from _free_holder(device, nbytes)
+    for other in elsewhere:
+        if other is not device and _has_room(other, nbytes):
+            yield f"It fits on {other.short_name}."
+            break
+
+
+def _has_room(device: Device, nbytes: int) -> bool:
+    size, arena = rounded(nbytes), device.arena
+    return arena.largest_free_bytes() >= size or (
+        size <= (arena.limit_bytes - arena.reserved_bytes) & -256 and size <= _card_free(device)
+    )
+
+
+def _card_free(device: Device) -> int:
+    return device.hardware.backend.memory(device.hardware.platform).free
+
+
+def _raise_limit(device: Device, nbytes: int) -> Iterator[str]:
+    """Look for the least limit, in MB, under which the same tensors and this one fit."""
+    arena = device.arena
+    low = arena.limit_bytes // MiB
+    high = (_card_free(device) + arena.reserved_bytes) // MiB
+    if high <= low or not fits_anew(arena, nbytes, high * MiB):
+        return
+    while high - low > 1:  # `high` was tried, and suffices
+        middle = (low + high) // 2
+        if fits_anew(arena, nbytes, middle * MiB):
+            high = middle
+        else:
+            low = middle
+    yield f"It fits with a limit of {high} MB."
+
+
+def _end_process(device: Device, nbytes: int) -> Iterator[str]:
+    arena, size = device.arena, rounded(nbytes)
+    within_limit = size <= arena.limit_bytes - arena.reserved_bytes
+    free = _card_free(device)
+    if within_limit and free < size:
+        for process in other_processes(device):
+            if free + process.nbytes >= size:
+                yield f"It fits if pid {process.pid} ends."
+                break
+
+
+def _free_holder(device: Device, nbytes: int) -> Iterator[str]:
+    """Find the smallest holder whose end would leave a piece large enough."""
+    size = rounded(nbytes)
+    enough = [chunk for chunk in device.arena.holders() if _piece_without(chunk) >= size]
+    if enough:
+        smallest = enough[-1]
+        yield f"It fits if {smallest.holder} is freed."
+
+
+def _piece_without(chunk: Chunk) -> int:
+    neighbours = [c for c in (chunk.prev, chunk.next) if c is not None and not c.in_use]
+    return chunk.size + sum(c.size for c in neighbours)

@@ -1,0 +1,299 @@
+"""Processes for test_ledger, to talk to and to kill.
+
+    serve DIRECTORY             do what each line of standard input asks, as JSON
+    crash-everywhere DIRECTORY BYTES
+                                be killed at every line of the ledger, and look; beside
+                                a process that holds so many bytes, if any
+    stress DIRECTORY KILLS      8 processes at random work, and one that kills them
+
+Everything that forks is here, since pytest's process has threads of others. This one
+has none.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec, module_from_spec
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+# The packages without what they import: a ledger needs no NumPy, and a process without
+# it starts in a quarter of the time, and forks in half.
+for name in ("berth", "berth.backends"):
+    sys.modules[name] = module_from_spec(find_spec(name))
+
+from berth.backends.ledger import Ledger  # noqa: E402
+from berth.backends.machine import Machine  # noqa: E402
+from berth.errors import DeviceMemoryError  # noqa: E402
+
+MACHINE = Machine.parse("2xT4:1MiB")
+CAPACITY = 2**20
+CARDS = range(2)
+
+
+def in_child(work: Callable[[], None]) -> int:
+    """Fork a child that does the work and ends, with 1 and a traceback if it fails."""
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        work()
+        status = 0
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    sys.stderr.flush()
+    os._exit(status)
+
+
+# --- serve ---------------------------------------------------------------------------
+
+
+class Server:
+    """A process with a ledger, whose methods can be asked for by name."""
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.ledger = Ledger.open(MACHINE, directory)
+
+    def answer(self, name: str, *args: Any) -> Any:
+        own = getattr(self, name, None)
+        return own(*args) if own else getattr(self.ledger, name)(*args)
+
+    def holders(self) -> list[Any]:
+        return [holder._asdict() for holder in self.ledger.holders()]
+
+    def describe(self, card: int, limit_bytes: int | None, growth: bool) -> None:
+        self.ledger.describe(card, limit_bytes=limit_bytes, growth=growth)
+
+    def hold_the_lock(self) -> None:
+        self.ledger._table.lock()
+
+    def fork_one_that_stays(self) -> int:
+        return in_child(signal.pause)
+
+    def fork_many_that_join(self, n: int) -> list[int]:
+        reader, writer = os.pipe()
+
+        def join() -> None:
+            ledger = Ledger.open(MACHINE, self.directory)
+            os.write(writer, b".")
+            signal.pause()
+            ledger.close()
+
+        pids = [in_child(join) for _ in range(n)]
+        for _ in pids:
+            os.read(reader, 1)
+        return pids
+
+    def fork_one_that_looks(self) -> Any:
+        """Let a child use what it inherited, then a ledger of its own."""
+        reader, writer = os.pipe()
+
+        def look() -> None:
+            told: dict[str, Any] = {"pid": os.getpid()}
+            for name, args in {"used": [0], "reserve": [0, 1], "holders": []}.items():
+                try:
+                    getattr(self.ledger, name)(*args)
+                except RuntimeError as error:
+                    told[name] = str(error)
+            self.ledger.release(0, 1)
+            self.ledger.close()
+            own = Ledger.open(MACHINE, self.directory)
+            own.reserve(0, 5)
+            told["used afresh"] = own.used(0)
+            told["holders afresh"] = [holder.pid for holder in own.holders()]
+            own.close()
+            os.write(writer, json.dumps(told).encode())
+
+        pid = in_child(look)
+        os.close(writer)
+        with open(reader) as pipe:
+            told = json.load(pipe)
+        os.waitpid(pid, 0)
+        return told
+
+
+def serve(directory: str) -> None:
+    server = Server(directory)
+    for line in sys.stdin:
+        try:
+            answer = {"answer": server.answer(*json.loads(line))}
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), flush=True)
+
+
+# --- crash-everywhere ----------------------------------------------------------------
+
+
+def crash_everywhere(directory: str, bystander_bytes: str) -> None:
+    """Let a process be killed at each line it comes to."""
+    nbytes = int(bystander_bytes)
+    for n in count():
+        bystander = Ledger.open(MACHINE, directory) if nbytes else None
+        if bystander:
+            bystander.reserve(0, nbytes)
+        crashed = _crash_at(n, _live_a_life(directory))
+        _expect_only(directory, nbytes)
+        if bystander:
+            bystander.close()
+        left = {path.suffix for path in Path(directory).iterdir()}
+        # A process may die while it prepares a file. The next one clears it away.
+        assert left <= {".new"}, left
+        if not crashed:
+            break
+    print(json.dumps({"crashes": n}))
+
+
+def _live_a_life(directory: str) -> Iterator[None]:
+    """Use a ledger in every way; each `yield` is the end of a step."""
+    ledger = Ledger.open(MACHINE, directory)
+    yield
+    ledger.attach(0, 10)
+    yield
+    ledger.reserve(1, 500)
+    yield
+    ledger.describe(1, limit_bytes=1000, growth=True)
+    yield
+    ledger.release(1, 200)
+    yield
+    ledger.close()
+
+
+def _crash_at(n: int, life: Iterator[None]) -> bool:
+    """Run a life in a process that dies before its n-th line; tell whether it did.
+
+    Of loops, the first two rounds in each step count.
+    """
+    seen: Counter[tuple[str, int]] = Counter()
+    n_lines = 0
+
+    def trace(frame: Any, event: str, _: Any) -> Any:
+        nonlocal n_lines
+        path = frame.f_code.co_filename
+        if "/backends/ledger" not in path or path == __file__:
+            return None
+        if event == "line":
+            seen[path, frame.f_lineno] += 1
+            if seen[path, frame.f_lineno] <= 2:
+                if n_lines == n:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                n_lines += 1
+        return trace
+
+    def live() -> None:
+        sys.settrace(trace)
+        for _ in life:
+            seen.clear()
+
+    _, status = os.waitpid(in_child(live), 0)
+    assert status in (0, signal.SIGKILL), f"line {n}: status {status}"
+    return status == signal.SIGKILL
+
+
+def _expect_only(directory: str, nbytes: int) -> None:
+    """Check that one process, this one, holds so many bytes, and could have the rest."""
+    ledger = Ledger.open(MACHINE, directory)
+    assert [holder.pid for holder in ledger.holders()] == [os.getpid()]
+    for card, expected in enumerate((nbytes, 0)):
+        assert ledger.used(card) == expected, (card, ledger.used(card))
+        ledger.reserve(card, CAPACITY - expected)
+        ledger.release(card, CAPACITY - expected)
+    ledger.close()
+
+
+# --- stress --------------------------------------------------------------------------
+
+N_WORKERS = 8
+OPERATIONS, REFUSALS, LIVES = range(3)
+
+
+def stress(directory: str, n_kills: str) -> None:
+    rng = random.Random(20150809)
+    counts = memoryview(mmap.mmap(-1, 4096)).cast("Q")
+    seeds = count()
+
+    def start(worker: int) -> int:
+        seed, mine = next(seeds), counts[4 * worker : 4 * worker + 3]
+        return in_child(lambda: _work_for_ever(directory, random.Random(seed), mine))
+
+    pids = [start(worker) for worker in range(N_WORKERS)]
+    for _ in range(int(n_kills)):
+        time.sleep(rng.uniform(0.0, 0.02))
+        victim = rng.randrange(N_WORKERS)
+        _kill(pids[victim])
+        pids[victim] = start(victim)
+    for pid in pids:
+        _kill(pid)
+    _expect_only(directory, 0)
+    left = {path.suffix for path in Path(directory).iterdir()}
+    assert left <= {".new"}, left
+    sums = [sum(counts[i : 4 * N_WORKERS : 4]) for i in (OPERATIONS, REFUSALS, LIVES)]
+    names = ("operations", "refusals", "lives")
+    print(json.dumps(dict(zip(names, sums, strict=True), kills=int(n_kills))))
+
+
+def _kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    assert status == signal.SIGKILL, f"a worker ended by itself, with status {status}"
+
+
+def _work_for_ever(directory: str, rng: random.Random, counts: memoryview) -> None:
+    while True:
+        ledger = Ledger.open(MACHINE, directory)
+        contexts = [rng.randrange(1, 5000) for _ in CARDS]
+        held: list[tuple[int, int]] = []
+        attached = [_try(ledger.attach, card, contexts[card]) for card in CARDS]
+        for _ in range(rng.randrange(200)):
+            if held and rng.random() < 0.45:
+                ledger.release(*held.pop(rng.randrange(len(held))))
+            else:
+                ask = rng.randrange(len(CARDS)), rng.randrange(1, CAPACITY // 6)
+                if _try(ledger.reserve, *ask):
+                    held.append(ask)
+                else:
+                    counts[REFUSALS] += 1
+            counts[OPERATIONS] += 1
+            _check_accounts(ledger, [
+                contexts[card] * attached[card] + sum(n for c, n in held if c == card)
+                for card in CARDS
+            ])  # fmt: skip
+        ledger.close()
+        counts[LIVES] += 1
+
+
+def _try(take: Callable[[int, int], None], card: int, nbytes: int) -> bool:
+    try:
+        take(card, nbytes)
+    except DeviceMemoryError as error:
+        if not 0 <= error.free < nbytes:
+            raise AssertionError("the refusal is not true") from error
+        return False
+    return True
+
+
+def _check_accounts(ledger: Ledger, own: list[int]) -> None:
+    """One snapshot: no card over its capacity, and ours is what we know we hold."""
+    holders = ledger.holders()
+    [mine] = [holder for holder in holders if holder.pid == os.getpid()]
+    for card in CARDS:
+        held = [holder.cards[card].nbytes for holder in holders if card in holder.cards]
+        assert sum(held) <= CAPACITY, held
+        assert (mine.cards[card].nbytes if card in mine.cards else 0) == own[card]
+
+
+if __name__ == "__main__":
+    modes = {"serve": serve, "crash-everywhere": crash_everywhere, "stress": stress}
+    modes[sys.argv[1]](*sys.argv[2:])
