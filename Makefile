@@ -47,6 +47,8 @@ fuzz: $(READY)
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests/properties
 
 bench: $(READY)
+	$(BIN)/python bench/memory.py
+	@echo
 	$(BIN)/python bench/run.py
 
 ci: check test demo

@@ -51,15 +51,16 @@ def test_readme_table_is_the_command_s(tmp_path):
     assert without_cpu(lines) == without_cpu(shown.splitlines())
 
 
-def test_guide_prints_what_it_shows():
+@pytest.mark.parametrize(("name", "at_least"), [("devices", 10), ("memory", 6)])
+def test_guides_print_what_they_show(name, at_least):
     import berth as tf
 
-    page = (ROOT / "docs/devices.md").read_text()
+    page = (ROOT / f"docs/{name}.md").read_text()
     sessions = "".join(b for b in re.findall(r"```python\n(.*?)```", page, re.S) if ">>>" in b)
-    test = doctest.DocTestParser().get_doctest(sessions, {"tf": tf}, "devices.md", None, 0)
+    test = doctest.DocTestParser().get_doctest(sessions, {"tf": tf}, name, None, 0)
     result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
 
-    assert result.attempted > 10
+    assert result.attempted >= at_least
     assert result.failed == 0
 
 
@@ -72,7 +73,7 @@ def test_listed_cards_are_the_profiles():
             f"{p.multiprocessors} | {p.context_bytes >> 20} |"
         )
         assert row in page
-    assert page.count("| `") == len(PROFILES) + 4  # and four rows of examples
+    assert page.count("| `") == len(PROFILES) + 5  # and five rows of examples
     assert f"{len(PROFILES)} cards" in README
 
 

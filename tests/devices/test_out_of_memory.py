@@ -184,8 +184,9 @@ def test_default_and_fraction_promises_hold(sim):
 
 
 def test_freed_memory_is_scrubbed_on_request(sim):
-    [gpu] = open_gpus(sim, "1xT4:1GiB", 64)
-    gpu.scrub = True
+    program = sim("1xT4:1GiB", BERTH_SCRUB_MEMORY="1")
+    tf.config.list_logical_devices()
+    gpu = program.devices.opened[1]
     buffer = allocate_tensor(gpu, Holder("x"), (4,), np.float32)
     array = gpu.view(buffer, (4,), np.float32)
     array[:] = 1

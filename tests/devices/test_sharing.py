@@ -214,17 +214,27 @@ def test_reset_gives_everything_back(sim):
     assert program.devices.gpu_backend.memory(0).free == (1024 - 120) * 2**20
 
 
+def resident_bytes() -> int:
+    if not os.path.exists("/proc/self/statm"):
+        return 0
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+
 def test_reset_leaves_nothing_behind(sim, tmp_path):
-    """A thousand times: no bytes in the ledger, no descriptors, no threads."""
+    """A thousand times: no bytes in the ledger, no descriptors, no threads, no memory."""
     import threading
 
     from berth.backends.ledger import list_ledgers
 
     sim("2xT4:1GiB", BERTH_LEDGER_DIR=str(tmp_path))
     before = len(os.listdir("/proc/self/fd")) if os.path.exists("/proc/self/fd") else 0
-    for _ in range(1000):
+    for round_ in range(1000):
+        if round_ == 100:  # by then everything that is kept once is there
+            resident = resident_bytes()
         tf.config.list_logical_devices()
         tf.reset()
+    assert resident_bytes() - resident < 4 * 2**20
     after = len(os.listdir("/proc/self/fd")) if before else 0
 
     assert after == before

@@ -115,3 +115,57 @@ def test_growth_is_the_environment_s(sim, caplog):
 
     assert planned()[0].growth
     assert "Original config value was 0." in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("option", "variable", "limit_mib", "message"),
+    [
+        (100, None, 804, ""),
+        (0, "200", 704, ""),
+        (100, "200", 704, ""),
+        (
+            2000,
+            None,
+            679,
+            "The requested reserved device memory 1.95GiB is larger than the available memory "
+            "of 904.00MiB. The request is ignored.",
+        ),
+        (
+            0,
+            "-3",
+            679,
+            "The requested reserved device memory -3 is invalid. The request will be ignored.",
+        ),
+    ],
+)
+def test_system_memory_may_be_set(  # noqa: PLR0917 - a row of the table each
+    sim, caplog, option, variable, limit_mib, message
+):
+    """§4.1: the variable wins over the option, and both over a fraction."""
+    environ = {} if variable is None else {"TF_DEVICE_MIN_SYS_MEMORY_IN_MB": variable}
+    sim("1xT4:1GiB", **environ)
+    [gpu] = planned(experimental={"gpu_system_memory_size_in_mb": option})
+
+    assert gpu.limit.nbytes == limit_mib * MiB
+    assert caplog.messages == ([message] if message else [])
+
+
+def test_old_gpus_cannot_be_oversubscribed(sim):
+    """§4.1: a fraction above 1 needs unified memory."""
+    sim("1xK20m")
+    with pytest.raises(tf.errors.InternalError) as raised:
+        planned(per_process_gpu_memory_fraction=1.5)
+    assert str(raised.value) == (
+        "Unified memory on GPUs with compute capability lower than 6.0 (pre-Pascal class GPUs) "
+        "does not support oversubscription."
+    )
+    sim("1xT4")
+    assert planned(per_process_gpu_memory_fraction=1.5)[0].limit.nbytes == 15095 * MiB * 3 // 2
+
+
+@pytest.mark.parametrize("setting", ["false", "true", "maybe"])
+def test_collection_of_regions_can_be_switched_off(sim, caplog, setting):
+    """§4.5."""
+    sim("1xT4", TF_ENABLE_GPU_GARBAGE_COLLECTION=setting)
+    assert planned()[0].arena.options.collect_regions == (setting != "false")
+    assert bool(caplog.messages) == (setting == "maybe")

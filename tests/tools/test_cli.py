@@ -136,3 +136,67 @@ def test_closed_pipe_is_no_error(options):
         process.stdout.close()
         complaints = process.stderr.read()
     assert (process.returncode, complaints) == (0, b"")
+
+
+@pytest.fixture
+def in_use(monkeypatch, tmp_path, sim):
+    """A program of this process holds both cards of a small machine."""
+    import berth as tf
+
+    monkeypatch.setenv("BERTH_LEDGER_DIR", str(tmp_path))
+    sim("lab=2xT4:1GiB", BERTH_LEDGER_DIR=str(tmp_path))
+    tf.config.list_logical_devices()
+
+
+def test_top_shows_who_holds_what(capsys, in_use):
+    import os
+
+    assert main(["top"]) == 0
+    shown = lines(capsys)
+    assert shown[0] == "Simulated machine: lab=2xT4:1GiB"
+    assert shown[3].split() == "0 799 MiB of 1 GiB 78 % Tesla T4 0000:02:00.0".split()  # noqa: SIM905
+    assert shown[4].split()[:4] == ["799", "MiB", "679", "MiB"]
+    assert str(os.getpid()) in shown[4]
+
+
+def test_top_speaks_json(capsys, in_use):
+    main(["top", "--json"])
+    [machine] = json.loads(capsys.readouterr().out)
+    assert (machine["name"], machine["simulated"]) == ("lab=2xT4:1GiB", True)
+    [process] = machine["cards"][1]["processes"]
+    assert process["nbytes"] == 799 * 2**20
+    assert (process["limit_bytes"], process["growth"]) == (679 * 2**20, False)
+
+
+def test_top_says_if_nothing_is_in_use(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("BERTH_LEDGER_DIR", str(tmp_path))
+    main(["top"])
+    assert lines(capsys) == [
+        "No simulated GPU is in use. (Real GPUs are not shown yet: use nvidia-smi.)"
+    ]
+
+
+def test_top_can_watch(tmp_path):
+    """It goes on until it is interrupted, and ends without a traceback."""
+    import os
+    import signal
+    import time
+
+    command = [sys.executable, "-m", "berth", "top", "--watch", "0.1"]
+    environ = {**os.environ, "BERTH_LEDGER_DIR": str(tmp_path)}
+    with subprocess.Popen(
+        command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        time.sleep(1.5)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        complaints = process.stderr.read()
+    assert (process.returncode, complaints) == (130, b"")
+
+
+def test_limits_are_explained(capsys):
+    assert main(["limits", "--sim", "1xT4:1GiB"]) == 0
+    assert lines(capsys) == [
+        "GPU:0: limit 679 MiB (default, free memory less 225 MiB), taken at once",
+        "Nothing is taken yet: the devices are not open.",
+    ]

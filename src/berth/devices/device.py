@@ -64,6 +64,7 @@ class Device:
         growth: bool = False,
         priority: int = 0,
         collect_regions: bool = True,
+        scrub: bool = False,
     ) -> None:
         self.index = index
         self.hardware = hardware
@@ -88,7 +89,7 @@ class Device:
                 on_collect=_tell_of_collection,
             ),
         )
-        self.scrub = False
+        self.scrub = scrub
         """Whether freed memory is filled with NaN, to show use after free."""
 
     def try_allocate(self, nbytes: int, holder: Holder) -> Buffer | None:

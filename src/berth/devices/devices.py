@@ -185,6 +185,7 @@ class Devices:
         adopted = replace(
             DeviceOptions(),
             memory_fraction=options.memory_fraction,
+            system_memory_mb=options.system_memory_mb,
             n_virtual_devices_per_gpu=options.n_virtual_devices_per_gpu,
         )
         if adopted != self._adopted:

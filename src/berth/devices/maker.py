@@ -15,7 +15,8 @@ from berth.devices.device import CPU_LIMIT, Device
 from berth.devices.numbering import DeviceOptions, LogicalGpu, number_gpus
 from berth.devices.out_of_memory import card_is_taken, other_use
 from berth.devices.physical import Hardware
-from berth.errors import AlreadyExistsError, NotFoundError
+from berth.errors import AlreadyExistsError, InternalError, NotFoundError
+from berth.memory.dump import human_bytes
 from berth.memory.limits import (
     Limit,
     configured_limit,
@@ -23,9 +24,15 @@ from berth.memory.limits import (
     forced_growth,
     fraction_limit,
     split_limit,
+    system_reserve_limit,
 )
+from berth.units import parse_count
 
 _log = logging.getLogger("berth")
+_NO_OVERSUBSCRIPTION = (
+    "Unified memory on GPUs with compute capability lower than 6.0 (pre-Pascal class GPUs) "
+    "does not support oversubscription."
+)
 
 
 class DeviceMaker:
@@ -38,6 +45,8 @@ class DeviceMaker:
         self._gpus = {gpu.platform: gpu for gpu in gpus}
         self._n_platform = n_platform
         self._said: set[str] = set()
+        self._min_system_mb = env.get("TF_DEVICE_MIN_SYS_MEMORY_IN_MB")
+        self._scrub = env.get("BERTH_SCRUB_MEMORY", "") not in ("", "0")
         self._forced_growth = env.get("TF_FORCE_GPU_ALLOW_GROWTH")
         collection = env.get("TF_ENABLE_GPU_GARBAGE_COLLECTION", "true")
         self._collect_regions = collection != "false"
@@ -58,16 +67,67 @@ class DeviceMaker:
         n_cpus = options.device_count.get("CPU", 1)
         if n_cpus < 1:
             raise NotFoundError(None, None, "No CPU devices are available in this process")
-        devices = [Device(index, self._cpu, CPU_LIMIT) for index in range(n_cpus)]
+        devices = [
+            Device(index, self._cpu, CPU_LIMIT, scrub=self._scrub) for index in range(n_cpus)
+        ]
         growth, level, message = forced_growth(options.allow_growth, self._forced_growth)
         numbered = number_gpus(options, self._n_platform, list(self._gpus))
         if numbered:
             self.say(level, message)
         for index, logical in enumerate(numbered):
             gpu = self._gpus[logical.platform]
-            limit = _limit(gpu, logical, options)
-            devices.append(Device(index, gpu, limit, growth=growth, priority=logical.priority))
+            limit = self._limit(gpu, logical, options)
+            devices.append(
+                Device(
+                    index,
+                    gpu,
+                    limit,
+                    growth=growth,
+                    priority=logical.priority,
+                    collect_regions=self._collect_regions,
+                    scrub=self._scrub,
+                )
+            )
         return devices
+
+    def _limit(self, gpu: Hardware, logical: LogicalGpu, options: DeviceOptions) -> Limit:
+        """Resolve what one logical GPU may hold (§4.1)."""
+        if logical.memory_limit_mb is not None:
+            return configured_limit(logical.memory_limit_mb)
+        memory = gpu.backend.memory(gpu.platform)
+        capability = gpu.info.compute_capability
+        if options.memory_fraction > 1 and (capability or (0, 0)) < (6, 0):
+            raise InternalError(None, None, _NO_OVERSUBSCRIPTION)
+        limit = self._system_limit(memory.free, options)
+        if limit is None and options.memory_fraction > 0:
+            limit = fraction_limit(memory.total, options.memory_fraction)
+        if limit is None:
+            limit = default_limit(memory.free, capability)
+        return limit if logical.n_sharing == 1 else split_limit(limit, logical.n_sharing)
+
+    def _system_limit(self, free_bytes: int, options: DeviceOptions) -> Limit | None:
+        """Apply TF_DEVICE_MIN_SYS_MEMORY_IN_MB, or the option that it overrides."""
+        system_mb = options.system_memory_mb
+        if self._min_system_mb is not None:
+            if not (self._min_system_mb.isascii() and self._min_system_mb.isdigit()):
+                self.say(
+                    logging.WARNING,
+                    f"The requested reserved device memory {self._min_system_mb} is invalid. "
+                    "The request will be ignored.",
+                )
+            else:
+                system_mb = parse_count(self._min_system_mb)
+        if system_mb <= 0:
+            return None
+        limit = system_reserve_limit(free_bytes, system_mb)
+        if limit is None:
+            self.say(
+                logging.WARNING,
+                f"The requested reserved device memory {human_bytes(system_mb * 2**20)} is "
+                f"larger than the available memory of {human_bytes(free_bytes)}. The request "
+                "is ignored.",
+            )
+        return limit
 
     def make(self, options: DeviceOptions, *, take_memory: bool = False) -> list[Device]:
         """Return the logical devices a request gets, with their memory if that is asked.
@@ -127,17 +187,6 @@ class DeviceMaker:
         """Give back all memory of the GPUs. They cannot be used any more."""
         for gpu in self._made.values():
             gpu.arena.close()
-
-
-def _limit(gpu: Hardware, logical: LogicalGpu, options: DeviceOptions) -> Limit:
-    if logical.memory_limit_mb is not None:
-        return configured_limit(logical.memory_limit_mb)
-    memory = gpu.backend.memory(gpu.platform)
-    if options.memory_fraction > 0:
-        limit = fraction_limit(memory.total, options.memory_fraction)
-    else:
-        limit = default_limit(memory.free, gpu.info.compute_capability)
-    return limit if logical.n_sharing == 1 else split_limit(limit, logical.n_sharing)
 
 
 def _bad_collection(setting: str) -> str:

@@ -37,6 +37,8 @@ class DeviceOptions:
     virtual_devices: tuple[VirtualDevices, ...] = ()
     n_virtual_devices_per_gpu: int = 0
     memory_fraction: float = 0.0
+    system_memory_mb: int = 0
+    """What to leave to the system on each GPU, in place of the default."""
     allow_growth: bool = False
 
 

@@ -35,7 +35,9 @@ READ_ONCE = (
     "TF_MIN_GPU_MULTIPROCESSOR_COUNT",
     "TF_FORCE_GPU_ALLOW_GROWTH",
     "TF_ENABLE_GPU_GARBAGE_COLLECTION",
+    "TF_DEVICE_MIN_SYS_MEMORY_IN_MB",
     "BERTH_LEDGER_DIR",
+    "BERTH_SCRUB_MEMORY",
 )
 """The variables that decide which devices there are, and what memory they take."""
 

@@ -25,6 +25,7 @@ class _Experimental(Message):
     VirtualDevices = _VirtualDevices
     virtual_devices = repeated_field(_VirtualDevices)
     num_virtual_devices_per_gpu = int_field()
+    gpu_system_memory_size_in_mb = int_field()
 
 
 class GPUOptions(Message):
@@ -79,5 +80,6 @@ def device_options(config: ConfigProto) -> DeviceOptions:
         ),
         n_virtual_devices_per_gpu=gpu.experimental.num_virtual_devices_per_gpu,
         memory_fraction=gpu.per_process_gpu_memory_fraction,
+        system_memory_mb=gpu.experimental.gpu_system_memory_size_in_mb,
         allow_growth=gpu.allow_growth,
     )

@@ -41,6 +41,14 @@ def fraction_limit(total_bytes: int, fraction: float) -> Limit:
     return Limit(int(total_bytes * fraction), source)
 
 
+def system_reserve_limit(free_bytes: int, system_mb: int) -> Limit | None:
+    """Leave that many MB to the system, or None if there are not so many."""
+    left = free_bytes - system_mb * MiB
+    if left < 0:
+        return None
+    return Limit(left, f"free memory less {system_mb} MB, as asked")
+
+
 def configured_limit(memory_limit_mb: float) -> Limit:
     """Take what a logical device was configured with."""
     # The fraction of a megabyte is dropped before it becomes bytes, as in TensorFlow.
