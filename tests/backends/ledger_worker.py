@@ -229,13 +229,17 @@ def stress(directory: str, n_kills: str) -> None:
         return in_child(lambda: _work_for_ever(directory, random.Random(seed), mine))
 
     pids = [start(worker) for worker in range(N_WORKERS)]
-    for _ in range(int(n_kills)):
-        time.sleep(rng.uniform(0.0, 0.02))
-        victim = rng.randrange(N_WORKERS)
-        _kill(pids[victim])
-        pids[victim] = start(victim)
+    try:
+        for _ in range(int(n_kills)):
+            time.sleep(rng.uniform(0.0, 0.02))
+            victim = rng.randrange(N_WORKERS)
+            _kill(pids[victim])
+            pids[victim] = start(victim)
+    finally:
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
     for pid in pids:
-        _kill(pid)
+        _expect_killed(pid)
     _expect_only(directory, 0)
     left = {path.suffix for path in Path(directory).iterdir()}
     assert left <= {".new"}, left
@@ -246,6 +250,10 @@ def stress(directory: str, n_kills: str) -> None:
 
 def _kill(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
+    _expect_killed(pid)
+
+
+def _expect_killed(pid: int) -> None:
     _, status = os.waitpid(pid, 0)
     assert status == signal.SIGKILL, f"a worker ended by itself, with status {status}"
 

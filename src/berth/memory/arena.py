@@ -133,12 +133,15 @@ class Arena:
         if self.closed_by is not None:
             raise RuntimeError(f"{self.name} was closed by {self.closed_by}.")
         size = rounded(nbytes)
+        freed = self._freed.pending
         with self._lock:
-            if self._freed.pending:
+            if freed:
                 self._freed.drain()
-            chunk = self._bins.take(size) or self._make_room(size)
+            chunk = self._bins.take(size)
+            if chunk is None:
+                chunk = self._make_room(size)
             address = None if chunk is None else self._hand_out(chunk, size, nbytes, holder)
-        if self._freed.pending:
+        if freed:
             self._freed.flush()
         return address
 
@@ -209,23 +212,27 @@ class Arena:
     # --- the steps of an allocation, under the lock ------------------------------------
 
     def _hand_out(self, chunk: Chunk, size: int, nbytes: int, holder: object) -> int:
-        if chunk.size >= size * 2 or chunk.size - size >= self._split_bytes:
+        if chunk.size >= size + size or chunk.size - size >= self._split_bytes:
             self._split(chunk, size)
         chunk.requested = nbytes
-        chunk.allocation_id = self._next_id
         chunk.holder = holder
+        chunk.allocation_id = self._next_id
         self._next_id += 1
+        self._stats.add(chunk.size)
         address = chunk.address
         self._in_use[address] = chunk
-        self._stats.add(chunk.size)
         return address
 
     def _split(self, chunk: Chunk, size: int) -> None:
-        rest = self._new_chunk(chunk.address + size, chunk.size - size)
-        rest.prev, rest.next = chunk, chunk.next
-        if rest.next is not None:
-            rest.next.prev = rest
-        chunk.next, chunk.size = rest, size
+        rest = self._spare.pop() if self._spare else self._new_chunk()
+        rest.address = chunk.address + size
+        rest.size = chunk.size - size
+        rest.prev = chunk
+        after = rest.next = chunk.next
+        if after is not None:
+            after.prev = rest
+        chunk.next = rest
+        chunk.size = size
         self._bins.put(rest)
 
     def _return(self, chunk: Chunk) -> None:
@@ -251,15 +258,9 @@ class Arena:
             chunk.next.prev = chunk
         self._spare.append(after)
 
-    def _new_chunk(self, address: int, size: int) -> Chunk:
-        if self._spare:
-            chunk = self._spare.pop()
-        else:
-            chunk = Chunk(self._n_chunks)
-            self._n_chunks += 1
-        chunk.address, chunk.size = address, size
-        chunk.prev = chunk.next = None
-        return chunk
+    def _new_chunk(self) -> Chunk:
+        self._n_chunks += 1
+        return Chunk(self._n_chunks - 1)
 
     # --- regions -----------------------------------------------------------------------
 
@@ -300,7 +301,9 @@ class Arena:
             return None
 
     def _add_region(self, address: int, nbytes: int) -> None:
-        chunk = self._new_chunk(address, nbytes)
+        chunk = self._spare.pop() if self._spare else self._new_chunk()
+        chunk.address, chunk.size = address, nbytes
+        chunk.prev = chunk.next = None
         self.regions.append(Region(address, nbytes, chunk))
         self.regions.sort(key=lambda region: region.address)
         self.reserved_bytes += nbytes

@@ -12,6 +12,7 @@ from bisect import bisect_left, insort
 
 ALIGNMENT = 256
 N_BINS = 21
+_LAST = N_BINS - 1
 FREE = -1
 """The allocation id of a chunk that is not in use."""
 
@@ -23,8 +24,7 @@ def rounded(nbytes: int) -> int:
 
 def bin_of(size: int) -> int:
     """Return the number of the bin for chunks of this size."""
-    number = (size >> 8).bit_length() - 1
-    return number if number < N_BINS else N_BINS - 1
+    return min((size >> 8).bit_length() - 1, _LAST)
 
 
 def bin_size(number: int) -> int:
@@ -64,7 +64,10 @@ class Chunk:
 
 
 class Bins:
-    """The free chunks, found by size: the smallest that is large enough comes first."""
+    """The free chunks, found by size: the smallest that is large enough comes first.
+
+    Every allocation and every free pass here, so `bin_of` is written out.
+    """
 
     def __init__(self) -> None:
         self._bins: list[list[tuple[int, int, Chunk]]] = [[] for _ in range(N_BINS)]
@@ -72,34 +75,49 @@ class Bins:
         """A bit for each bin that is not empty."""
 
     def put(self, chunk: Chunk) -> None:
-        number = bin_of(chunk.size)
-        insort(self._bins[number], (chunk.size, chunk.address, chunk))
-        self._filled |= 1 << number
+        size = chunk.size
+        number = (size >> 8).bit_length() - 1
+        if number > _LAST:  # noqa: PLR1730
+            number = _LAST
+        waiting = self._bins[number]
+        if waiting:
+            insort(waiting, (size, chunk.address, chunk))
+        else:
+            waiting.append((size, chunk.address, chunk))
+            self._filled |= 1 << number
 
     def remove(self, chunk: Chunk) -> None:
-        number = bin_of(chunk.size)
+        size = chunk.size
+        number = (size >> 8).bit_length() - 1
+        if number > _LAST:  # noqa: PLR1730
+            number = _LAST
         waiting = self._bins[number]
-        del waiting[bisect_left(waiting, (chunk.size, chunk.address))]
-        if not waiting:
-            self._filled &= ~(1 << number)
+        if len(waiting) == 1:
+            waiting.clear()
+            self._filled ^= 1 << number
+        else:
+            del waiting[bisect_left(waiting, (size, chunk.address))]
 
     def take(self, size: int) -> Chunk | None:
         """Remove and return the best chunk of at least this size, if there is one."""
-        number = bin_of(size)
+        number = (size >> 8).bit_length() - 1
+        if number > _LAST:  # noqa: PLR1730
+            number = _LAST
         at = 0
-        if self._filled >> number & 1:
-            at = bisect_left(self._bins[number], (size,))
-            if at == len(self._bins[number]):
-                at, number = 0, number + 1
-        larger = self._filled >> number
-        if not larger:
+        filled = self._filled >> number
+        if filled & 1:
+            waiting = self._bins[number]
+            at = bisect_left(waiting, (size,))
+            if at == len(waiting):  # all of this bin are too small
+                at, filled = 0, filled & ~1
+        if not filled:
             return None
-        if not larger & 1:
-            number += (larger & -larger).bit_length() - 1
+        # The lowest bit that is set is the next bin with a chunk in it.
+        number += (filled & -filled).bit_length() - 1
         waiting = self._bins[number]
         chunk = waiting.pop(at)[2]
         if not waiting:
-            self._filled &= ~(1 << number)
+            self._filled ^= 1 << number
         return chunk
 
     def chunks(self, number: int) -> list[Chunk]:
