@@ -22,6 +22,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib.util import find_spec, module_from_spec
 from itertools import count
 from pathlib import Path
@@ -237,7 +238,8 @@ def stress(directory: str, n_kills: str) -> None:
             pids[victim] = start(victim)
     finally:
         for pid in pids:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it failed, which is what we report
+                os.kill(pid, signal.SIGKILL)
     for pid in pids:
         _expect_killed(pid)
     _expect_only(directory, 0)

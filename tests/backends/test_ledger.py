@@ -437,6 +437,21 @@ def test_refused_files_leak_nothing(directory):
     path.unlink()
 
 
+def test_failure_to_open_blocks_no_one(directory, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.delattr(sys, "orig_argv")
+        with pytest.raises(AttributeError):
+            Ledger.open(MACHINE, directory)
+    waiting = threading.Thread(
+        target=lambda: Ledger.open(MACHINE, directory).close(), daemon=True
+    )
+    waiting.start()
+    waiting.join(PATIENCE)
+
+    assert not waiting.is_alive()
+    assert list(directory.iterdir()) == []
+
+
 def test_directory_is_of_the_user(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
@@ -1024,6 +1039,18 @@ def test_threads_share_a_ledger(ledger):
 
     assert min(n_refused) > 0
     assert ledger.used(0) == 0
+
+
+def test_threads_take_one_context(ledger):
+    threads = [threading.Thread(target=ledger.attach, args=[0, 300]) for _ in range(2)]
+    with ledger_module._lock:
+        for thread in threads:
+            thread.start()
+        time.sleep(0.05)  # until both have come to the lock
+    for thread in threads:
+        thread.join()
+
+    assert ledger.used(0) == 300
 
 
 def test_threads_open_and_close_one_ledger(directory):

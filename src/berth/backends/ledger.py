@@ -288,8 +288,8 @@ def _open(layout: Layout, directory: _Directory) -> Ledger:
     ledger = _ledgers.get(key)
     if ledger is None:
         table = open_shared(path, layout) if can_share() else Table(layout)
-        ledger = Ledger(key, table)
         try:
+            ledger = Ledger(key, table)
             ledger._at_table(ledger._join)
         except BaseException:
             table.abandon()
