@@ -6,6 +6,7 @@ import os
 import random
 import threading
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -96,11 +97,40 @@ class ArenaMachine(RuleBasedStateMachine):
         self.arena.check()
 
 
-# 10,000 runs of up to 100 steps are 10⁶ operations.
 ArenaMachine.TestCase.settings = settings(
-    max_examples=10_000 if IS_DEEP else 60, stateful_step_count=100, deadline=None
+    max_examples=2_000 if IS_DEEP else 60, stateful_step_count=100, deadline=None
 )
 TestArena = ArenaMachine.TestCase
+
+
+@pytest.mark.parametrize("seed", range(1_000 if IS_DEEP else 20))
+def test_long_histories_agree(seed):
+    """A thousand steps each, where hypothesis prefers short ones: 10⁶ in `make fuzz`."""
+    random_ = random.Random(seed)
+    machine = ArenaMachine()
+    machine.start(
+        limit=random_.randrange(MiB, 600 * MiB),
+        capacity=random_.randrange(MiB, 600 * MiB),
+        growth=random_.random() < 0.5,
+        collect=random_.random() < 0.5,
+        descending=random_.random() < 0.5,
+    )
+    largest = random_.choice([4_000, MiB, 60 * MiB])
+    for _ in range(1_000):
+        if machine.held and random_.random() < 0.45:
+            address = machine.held.pop(random_.randrange(len(machine.held)))
+            machine.arena.free(address)
+            machine.naive.free(address)
+        elif random_.random() < 0.02:
+            machine.source.fail_next = machine.twin.fail_next = random_.randrange(1, 5)
+        else:
+            nbytes = random_.randrange(largest)
+            address = machine.arena.allocate(nbytes)
+            assert address == machine.naive.allocate(nbytes)
+            if address is not None:
+                machine.held.append(address)
+        machine.counters_are_exact()
+    machine.teardown()
 
 
 def test_threads_never_overlap():
