@@ -22,14 +22,14 @@ def gpus():
     return tf.config.list_physical_devices("GPU")
 
 
-@pytest.mark.parametrize("limit", ["1024", float("inf"), float("nan"), -5, [1]])
+@pytest.mark.parametrize("limit", ["1024", float("inf"), float("nan"), -5, [1], 1e13])
 def test_memory_limit_must_be_an_amount(sim, limit):
     sim("1xT4")
     with pytest.raises(ValueError, match="memory_limit must be a number") as raised:
         tf.config.set_logical_device_configuration(gpus()[0], [PART(memory_limit=limit)])
 
     assert str(raised.value) == (
-        f"memory_limit must be a number of MB, 0 or more, and not {limit!r}."
+        f"memory_limit must be a number of MB, from 0 to 16777216, and not {limit!r}."
     )
     assert tf.config.get_logical_device_configuration(gpus()[0]) is None
     assert len(tf.config.list_logical_devices("GPU")) == 1

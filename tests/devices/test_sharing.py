@@ -84,7 +84,7 @@ def test_default_holds_both_cards(two_k40c):
     _, said = two_k40c.start()
     lines = said.splitlines()
     assert lines[0] == (
-        "failed failed to allocate 11.17GiB (11996758016 bytes) from device: "
+        "failed failed to allocate 10.64GiB (11425284096 bytes) from device: "
         "CUDA_ERROR_OUT_OF_MEMORY: out of memory"
     )
     assert lines[1] == (
@@ -203,7 +203,8 @@ def test_reset_gives_everything_back(sim):
     with pytest.raises(RuntimeError) as raised:
         _ = held.address
     assert str(raised.value).startswith(
-        "The memory of 'weights' (Variable) is gone: reset() at test_sharing.py:"
+        "The memory of 'weights' (Variable) is gone: it went with GPU_0_bfc, by reset() at "
+        "test_sharing.py:"
     )
     held.free()
 

@@ -200,3 +200,36 @@ def test_limits_are_explained(capsys):
         "GPU:0: limit 679 MiB (default, free memory less 225 MiB), taken at once",
         "Nothing is taken yet: the devices are not open.",
     ]
+
+
+def test_limits_say_what_would_be_refused(capsys, monkeypatch, tmp_path):
+    import os
+
+    environ = {**os.environ, "BERTH_LEDGER_DIR": str(tmp_path), "BERTH_SIM": "1xT4:1GiB"}
+    program = "import berth; berth.config.list_logical_devices(); print(flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        env=environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        process.stdout.readline()
+        monkeypatch.setenv("BERTH_LEDGER_DIR", str(tmp_path))
+        main(["limits", "--sim", "1xT4:1GiB"])
+        process.communicate("\n")
+    shown = lines(capsys)
+    assert shown[1].startswith(f"    but it would be refused now: pid {process.pid} (")
+
+
+def test_unusable_folder_is_an_error(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("BERTH_LEDGER_DIR", str(tmp_path / "a" / "b"))
+    assert main(["limits", "--sim", "1xT4"]) == 1
+    assert "No such file or directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seconds", ["nan", "0", "-1", "1e9"])
+def test_watch_takes_sensible_times(capsys, seconds):
+    with pytest.raises(SystemExit):
+        main(["top", f"--watch={seconds}"])
+    assert "from 0.1 to 3600 seconds" in capsys.readouterr().err

@@ -53,6 +53,7 @@ class InProcessBackend:
         self._hidden = tuple(hidden)
         self._lock = threading.Lock()
         self._mappings: dict[Region, mmap.mmap] = {}
+        self._is_closed = False
 
     def devices(self) -> Sequence[DeviceInfo]:
         return self._devices
@@ -79,6 +80,8 @@ class InProcessBackend:
         if nbytes <= 0:
             raise ValueError(f"Cannot reserve {nbytes} bytes: ask for one at least.")
         with self._lock:
+            if self._is_closed:
+                raise RuntimeError(f"The {self.name} backend is closed.")
             self._charge(device, nbytes)
             try:
                 mapping = _map(nbytes)
@@ -100,6 +103,8 @@ class InProcessBackend:
         """Undo a charge, at any moment: finalizers come here."""
 
     def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
         for region in self._mappings.copy():
             self.release(region)
 

@@ -64,6 +64,7 @@ class Device:
         growth: bool = False,
         priority: int = 0,
         collect_regions: bool = True,
+        fragmentation_fraction: float = 0.0,
         scrub: bool = False,
     ) -> None:
         self.index = index
@@ -86,6 +87,7 @@ class Device:
             ArenaOptions(
                 growth=growth or not is_gpu,
                 collect_regions=collect_regions,
+                fragmentation_fraction=fragmentation_fraction,
                 on_collect=_tell_of_collection,
             ),
         )

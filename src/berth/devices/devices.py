@@ -186,6 +186,7 @@ class Devices:
             DeviceOptions(),
             memory_fraction=options.memory_fraction,
             system_memory_mb=options.system_memory_mb,
+            fragmentation_fraction=options.fragmentation_fraction,
             n_virtual_devices_per_gpu=options.n_virtual_devices_per_gpu,
         )
         if adopted != self._adopted:
@@ -243,12 +244,18 @@ class Devices:
     @_one_at_a_time
     def close(self) -> None:
         """Give all memory back. The devices cannot be used any more."""
-        self.maker.close()
-        for device in self.opened:
-            if device.device_type == "CPU":
-                device.arena.close()
+        for device in self._all():
+            device.arena.close()
         if self.gpu_backend is not None:
             self.gpu_backend.close()
+
+    def abandon(self, reason: str) -> None:
+        """In a forked child: leave everything to the parent, and touch no lock."""
+        for device in self._all():
+            device.arena.abandon(reason)
+
+    def _all(self) -> set[Device]:
+        return {*self.opened, *self.maker.made()}
 
     def find(self, name: str) -> Device:
         """Return the one opened device that a full or local name means, or ValueError."""

@@ -11,11 +11,22 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 
+from berth.backends.base import PlatformIndex
 from berth.devices.device import CPU_LIMIT, Device
 from berth.devices.numbering import DeviceOptions, LogicalGpu, number_gpus
-from berth.devices.out_of_memory import card_is_taken, other_use
+from berth.devices.out_of_memory import (
+    card_is_taken,
+    is_taken,
+    other_processes,
+    process_line,
+)
 from berth.devices.physical import Hardware
-from berth.errors import AlreadyExistsError, InternalError, NotFoundError
+from berth.errors import (
+    AlreadyExistsError,
+    InternalError,
+    InvalidArgumentError,
+    NotFoundError,
+)
 from berth.memory.dump import human_bytes
 from berth.memory.limits import (
     Limit,
@@ -26,9 +37,10 @@ from berth.memory.limits import (
     split_limit,
     system_reserve_limit,
 )
-from berth.units import parse_count
+from berth.units import format_bytes, parse_count
 
 _log = logging.getLogger("berth")
+_MAX_FRACTION = 1000
 _NO_OVERSUBSCRIPTION = (
     "Unified memory on GPUs with compute capability lower than 6.0 (pre-Pascal class GPUs) "
     "does not support oversubscription."
@@ -85,6 +97,7 @@ class DeviceMaker:
                     growth=growth,
                     priority=logical.priority,
                     collect_regions=self._collect_regions,
+                    fragmentation_fraction=options.fragmentation_fraction,
                     scrub=self._scrub,
                 )
             )
@@ -94,6 +107,13 @@ class DeviceMaker:
         """Resolve what one logical GPU may hold (§4.1)."""
         if logical.memory_limit_mb is not None:
             return configured_limit(logical.memory_limit_mb)
+        if not 0 <= options.memory_fraction <= _MAX_FRACTION:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"per_process_gpu_memory_fraction must be from 0 to {_MAX_FRACTION}, and not "
+                f"{options.memory_fraction:g}.",
+            )
         memory = gpu.backend.memory(gpu.platform)
         capability = gpu.info.compute_capability
         if options.memory_fraction > 1 and (capability or (0, 0)) < (6, 0):
@@ -169,24 +189,38 @@ class DeviceMaker:
     def _take_memory(self, gpus: Sequence[Device]) -> None:
         """Reserve what each GPU without growth is entitled to, or nothing at all."""
         for gpu in gpus:
-            total = gpu.hardware.info.memory_bytes
-            if gpu.limit.is_default and not gpu.growth and other_use(gpu) * 2 > total:
-                raise card_is_taken(gpu, total, gpus)
-        for gpu in gpus:
-            if not gpu.growth and gpu.limit.nbytes and not gpu.arena.reserve_all():
-                for taken in gpus:
-                    taken.arena.trim()
-                raise card_is_taken(gpu, gpu.limit.nbytes, gpus)
-        for gpu in gpus:
-            hardware = gpu.hardware
-            hardware.backend.announce(
-                hardware.platform, gpu.arena.limit_bytes, growth=gpu.growth
-            )
+            if is_taken(gpu):
+                raise card_is_taken(gpu, gpus)
+        try:
+            for gpu in gpus:
+                if not gpu.growth and gpu.limit.nbytes and not gpu.arena.reserve_all():
+                    raise card_is_taken(gpu, gpus)
+        except BaseException:
+            for gpu in gpus:
+                if gpu.index not in self._made:
+                    gpu.arena.trim()
+            raise
+        self._announce(gpus)
 
-    def close(self) -> None:
-        """Give back all memory of the GPUs. They cannot be used any more."""
-        for gpu in self._made.values():
-            gpu.arena.close()
+    def _announce(self, gpus: Sequence[Device]) -> None:
+        """Tell other processes what may be held here, and the user what was not to be had."""
+        limits: dict[PlatformIndex, int] = {}
+        for gpu in gpus:
+            platform, arena = gpu.hardware.platform, gpu.arena
+            limits[platform] = limits.get(platform, 0) + arena.limit_bytes
+            gpu.hardware.backend.announce(platform, limits[platform], growth=gpu.growth)
+            if not gpu.growth and arena.reserved_bytes < arena.limit_bytes & -256:
+                others = " ".join(process_line(process) for process in other_processes(gpu))
+                self.say(
+                    logging.WARNING,
+                    f"{gpu.short_name} got {format_bytes(arena.reserved_bytes)} of the "
+                    f"{format_bytes(arena.limit_bytes)} it may hold ({gpu.limit.source}): its "
+                    f"card has no more. {others}",
+                )
+
+    def made(self) -> list[Device]:
+        """List the GPUs that were made."""
+        return list(self._made.values())
 
 
 def _bad_collection(setting: str) -> str:

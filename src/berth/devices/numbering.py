@@ -40,6 +40,8 @@ class DeviceOptions:
     system_memory_mb: int = 0
     """What to leave to the system on each GPU, in place of the default."""
     allow_growth: bool = False
+    fragmentation_fraction: float = 0.0
+    """What part of the limit is worth splitting off a chunk; 0 for the default."""
 
 
 @dataclass(frozen=True, slots=True)

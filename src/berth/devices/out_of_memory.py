@@ -24,17 +24,19 @@ from berth.errors import ResourceExhaustedError, explain
 from berth.memory.buffer import Buffer, Holder
 from berth.memory.chunks import Chunk, rounded
 from berth.memory.dump import dump, human_bytes, occupancy_map
-from berth.memory.trial import fits_anew
+from berth.memory.limits import default_limit
+from berth.memory.trial import could_extend, fits_anew
 from berth.units import format_bytes
 
 _log = logging.getLogger("berth.memory")
 MiB = 2**20
 _N_HOLDERS = 4
+_N_TRIED = 5_000
+"""With more tensors than this, trying other limits would take too long."""
 _TYPE_NAMES = {
     "float32": "float",
     "float64": "double",
     "float16": "half",
-    "complex64": "complex64",
 }
 """How TensorFlow writes types; the others under their own names."""
 
@@ -96,33 +98,38 @@ def tensor_does_not_fit(
         f"{_TYPE_NAMES.get(dtype, dtype)} on {device.name} by allocator {device.arena.name}"
     )
     details = [
-        f"{holder} asks for {_both(rounded(nbytes))}.",
+        f"{holder} asks for {_both(nbytes)}.",
         _state(device),
         *_fragmentation(device, nbytes),
         *_largest_holders(device),
-        *(_process_line(process) for process in other_processes(device)),
+        *(process_line(process) for process in other_processes(device)),
         *_advice(device, nbytes, elsewhere),
     ]
     return OutOfMemoryError(explain(first_line, *details), device, nbytes)
 
 
-def card_is_taken(
-    device: Device, nbytes: int, alternatives: Sequence[Device]
-) -> ResourceExhaustedError:
-    """Make the error for a card that other processes hold, most of it."""
-    info = device.hardware.info
-    others = other_processes(device)
-    held = sum(process.nbytes for process in others)
+def is_taken(device: Device) -> bool:
+    """Tell whether a program that wants nearly all of a card finds most of it held."""
+    wants_all = device.limit.is_default and not device.growth
+    return wants_all and other_use(device) * 2 > device.hardware.info.memory_bytes
+
+
+def card_is_taken(device: Device, alternatives: Sequence[Device]) -> ResourceExhaustedError:
+    """Make the error for a card that other processes hold, most of it or all."""
+    info, others = device.hardware.info, other_processes(device)
+    wanted = _wanted_bytes(device)
     first_line = (
-        f"failed to allocate {human_bytes(nbytes)} ({nbytes} bytes) from device: "
+        f"failed to allocate {human_bytes(wanted)} ({wanted} bytes) from device: "
         "CUDA_ERROR_OUT_OF_MEMORY: out of memory"
     )
+    held = sum(process.nbytes for process in others)
+    why = ", and a program that sets no memory options takes nearly all of a card"
     free = [other for other in alternatives if other_use(other) == 0]
     details = [
         f"{device.short_name} ({info.model}, {info.pci_bus_id}): other processes hold "
-        f"{format_bytes(held)} of {format_bytes(info.memory_bytes)}, and a program that sets "
-        "no memory options takes nearly all of a card.",
-        *(_process_line(process) for process in others),
+        f"{format_bytes(held)} of {format_bytes(info.memory_bytes)}"
+        f"{why if device.limit.is_default else ''}.",
+        *(process_line(process) for process in others),
         *(
             f"{other.short_name} is free: CUDA_VISIBLE_DEVICES={other.hardware.info.uuid[:12]} "
             "uses it alone."
@@ -132,6 +139,14 @@ def card_is_taken(
         "set_memory_growth(), a memory_limit or per_process_gpu_memory_fraction.",
     ]
     return ResourceExhaustedError(None, None, explain(first_line, *details))
+
+
+def _wanted_bytes(device: Device) -> int:
+    """Return what a device would take if nobody else were on its card."""
+    if not device.limit.is_default:
+        return device.limit.nbytes
+    free = _card_free(device) + other_use(device)
+    return default_limit(free, device.hardware.info.compute_capability).nbytes
 
 
 def other_processes(device: Device) -> list[ProcessInfo]:
@@ -152,12 +167,16 @@ def _both(nbytes: int) -> str:
 
 def _state(device: Device) -> str:
     arena = device.arena
-    return (
-        f"{device.short_name} may hold {format_bytes(arena.limit_bytes)} "
-        f"({device.limit.source}): {format_bytes(arena.stats.in_use_bytes)} are in use, and "
+    source = device.limit.source if device.device_type == "GPU" else "all the computer has"
+    text = (
+        f"{device.short_name} may hold {format_bytes(arena.limit_bytes)} ({source}): "
+        f"{format_bytes(arena.stats.in_use_bytes)} are in use, and "
         f"{format_bytes(_free_bytes(device))} free in pieces of at most "
         f"{format_bytes(arena.largest_free_bytes())}."
     )
+    if arena.reserved_bytes < arena.limit_bytes & -256:
+        text += f" Its card has {format_bytes(_card_free(device))} more."
+    return text
 
 
 def _free_bytes(device: Device) -> int:
@@ -179,7 +198,8 @@ def _largest_holders(device: Device) -> Iterator[str]:
         yield "Held by: " + ", ".join(shown) + (f", and {more} more." if more else ".")
 
 
-def _process_line(process: ProcessInfo) -> str:
+def process_line(process: ProcessInfo) -> str:
+    """Say what a process holds, and since when."""
     since = time.strftime("%H:%M:%S", time.localtime(process.since))
     return (
         f"pid {process.pid} ({process.command[:60]}) holds {format_bytes(process.nbytes)} "
@@ -199,9 +219,7 @@ def _advice(device: Device, nbytes: int, elsewhere: Sequence[Device]) -> Iterato
 
 def _has_room(device: Device, nbytes: int) -> bool:
     size, arena = rounded(nbytes), device.arena
-    return arena.largest_free_bytes() >= size or (
-        size <= (arena.limit_bytes - arena.reserved_bytes) & -256 and size <= _card_free(device)
-    )
+    return arena.largest_free_bytes() >= size or could_extend(arena, size, _card_free(device))
 
 
 def _card_free(device: Device) -> int:
@@ -213,26 +231,24 @@ def _raise_limit(device: Device, nbytes: int) -> Iterator[str]:
     arena = device.arena
     low = arena.limit_bytes // MiB
     high = (_card_free(device) + arena.reserved_bytes) // MiB
-    if high <= low or not fits_anew(arena, nbytes, high * MiB):
+    held = arena.holders()
+    if len(held) > _N_TRIED or high <= low or not fits_anew(arena, held, nbytes, high * MiB):
         return
     while high - low > 1:  # `high` was tried, and suffices
         middle = (low + high) // 2
-        if fits_anew(arena, nbytes, middle * MiB):
+        if fits_anew(arena, held, nbytes, middle * MiB):
             high = middle
         else:
             low = middle
-    yield f"It fits with a limit of {high} MB."
+    yield f"What is held now and this would fit together under a limit of {high} MB."
 
 
 def _end_process(device: Device, nbytes: int) -> Iterator[str]:
-    arena, size = device.arena, rounded(nbytes)
-    within_limit = size <= arena.limit_bytes - arena.reserved_bytes
-    free = _card_free(device)
-    if within_limit and free < size:
-        for process in other_processes(device):
-            if free + process.nbytes >= size:
-                yield f"It fits if pid {process.pid} ends."
-                break
+    size, free = rounded(nbytes), _card_free(device)
+    for process in other_processes(device):
+        if could_extend(device.arena, size, free + process.nbytes):
+            yield f"It fits if pid {process.pid} ends."
+            break
 
 
 def _free_holder(device: Device, nbytes: int) -> Iterator[str]:

@@ -14,6 +14,9 @@ import numpy as np
 from berth.devices.device import LogicalDeviceConfiguration
 from berth.devices.numbering import VirtualDevices
 
+MAX_LIMIT_MB = 2**24
+"""Sixteen TiB: more than any card has."""
+
 
 def parts_of(division: VirtualDevices) -> list[LogicalDeviceConfiguration]:
     """Turn the split of a ConfigProto into parts."""
@@ -57,7 +60,7 @@ def check_parts(device_type: str, parts: Sequence[LogicalDeviceConfiguration]) -
             )
         if part.memory_limit is not None and not _is_amount(part.memory_limit):
             raise ValueError(
-                f"memory_limit must be a number of MB, 0 or more, and not "
+                f"memory_limit must be a number of MB, from 0 to {MAX_LIMIT_MB}, and not "
                 f"{part.memory_limit!r}."
             )
         if device_type == "GPU":
@@ -77,4 +80,4 @@ def check_parts(device_type: str, parts: Sequence[LogicalDeviceConfiguration]) -
 
 
 def _is_amount(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and bool(0 <= value < np.inf)
+    return isinstance(value, int | float | np.number) and bool(0 <= value <= MAX_LIMIT_MB)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -79,6 +80,7 @@ class Context:
         self._warned: dict[str, str | None] = {}
         # Re-entrant: a warning or log record may end in code that asks for the devices.
         self._lock = threading.RLock()
+        _contexts.add(self)
 
     @property
     def devices(self) -> Devices:
@@ -132,6 +134,13 @@ class Context:
             if devices is not None:
                 devices.close()
 
+    def _forget_parent(self) -> None:
+        """Start anew in a forked child: the devices and the locks are the parent's."""
+        self._lock = threading.RLock()
+        devices, self._devices = self._devices, None
+        if devices is not None:
+            devices.abandon(f"the fork of this process from process {os.getppid()}")
+
     def trim(self) -> int:
         """Give back the memory that holds nothing; return how many bytes that was."""
         devices = self._devices
@@ -182,7 +191,7 @@ class Context:
             machine,
             visible_devices=env["CUDA_VISIBLE_DEVICES"],
             device_order_by=order,
-            ledger_directory=env["BERTH_LEDGER_DIR"],
+            ledger_directory=env["BERTH_LEDGER_DIR"] or None,
         )
 
     def _warn_of_changes(self) -> None:
@@ -203,7 +212,15 @@ def _shown(value: str | None) -> str:
     return "nothing" if value is None else repr(value)
 
 
+def _after_fork_in_child() -> None:
+    for program in list(_contexts):
+        program._forget_parent()
+
+
+_contexts: weakref.WeakSet[Context] = weakref.WeakSet()
 _default = Context()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 def context() -> Context:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from berth.devices.device import Device
 from berth.devices.devices import Devices
+from berth.devices.out_of_memory import is_taken, other_processes, process_line
+from berth.memory.trial import could_extend
 from berth.units import format_bytes
 
 
@@ -22,6 +24,8 @@ class DeviceMemory:
     in_use_bytes: int
     largest_tensor_bytes: int
     """The largest tensor that would fit now."""
+    refused_because: str = ""
+    """Why the device could not be opened now, if it could not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,8 @@ class MemoryReport:
         for row in self.devices:
             how = "grows as needed" if row.growth else "taken at once"
             yield f"{row.name}: limit {format_bytes(row.limit_bytes)} ({row.source}), {how}"
+            if row.refused_because:
+                yield f"    but it would be refused now: {row.refused_because}"
             if self.is_open:
                 yield (
                     f"    reserved {format_bytes(row.reserved_bytes)}, in use "
@@ -53,11 +59,12 @@ class MemoryReport:
 def memory_report(devices: Devices) -> MemoryReport:
     """Report on the opened GPUs or, if none is open, on those that would be."""
     logical = devices.opened or devices.maker.plan(devices.options())
-    rows = [_row(device) for device in logical if device.device_type == "GPU"]
-    return MemoryReport(rows, is_open=bool(devices.opened))
+    is_open = bool(devices.opened)
+    rows = [_row(d, is_open=is_open) for d in logical if d.device_type == "GPU"]
+    return MemoryReport(rows, is_open)
 
 
-def _row(device: Device) -> DeviceMemory:
+def _row(device: Device, *, is_open: bool) -> DeviceMemory:
     arena = device.arena
     return DeviceMemory(
         name=device.short_name,
@@ -67,13 +74,25 @@ def _row(device: Device) -> DeviceMemory:
         reserved_bytes=arena.reserved_bytes,
         in_use_bytes=arena.stats.in_use_bytes,
         largest_tensor_bytes=_largest_tensor(device),
+        refused_because="" if is_open else _why_refused(device),
     )
 
 
+def _why_refused(device: Device) -> str:
+    if not is_taken(device):
+        return ""
+    return " ".join(process_line(process) for process in other_processes(device))
+
+
 def _largest_tensor(device: Device) -> int:
+    """Find the largest request, in units of 256 bytes, that would be met now."""
     arena, hardware = device.arena, device.hardware
-    free_regions = sum(region.nbytes for region in arena.regions if region.is_free)
-    within_limit = arena.limit_bytes - arena.reserved_bytes + free_regions
-    on_card = hardware.backend.memory(hardware.platform).free + free_regions
-    new_region = min(within_limit, on_card) & -256
-    return max(arena.largest_free_bytes(), new_region)
+    on_card = hardware.backend.memory(hardware.platform).free
+    low, high = 0, arena.limit_bytes // 256 + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if could_extend(arena, middle * 256, on_card):
+            low = middle
+        else:
+            high = middle
+    return max(arena.largest_free_bytes(), low * 256)

@@ -26,6 +26,7 @@ class _Experimental(Message):
     virtual_devices = repeated_field(_VirtualDevices)
     num_virtual_devices_per_gpu = int_field()
     gpu_system_memory_size_in_mb = int_field()
+    internal_fragmentation_fraction = float_field()
 
 
 class GPUOptions(Message):
@@ -82,4 +83,5 @@ def device_options(config: ConfigProto) -> DeviceOptions:
         memory_fraction=gpu.per_process_gpu_memory_fraction,
         system_memory_mb=gpu.experimental.gpu_system_memory_size_in_mb,
         allow_growth=gpu.allow_growth,
+        fragmentation_fraction=gpu.experimental.internal_fragmentation_fraction,
     )

@@ -18,7 +18,8 @@ Invariants, verified by `check`:
   2. Two neighbouring chunks are never both free.
   3. A free chunk is in its bin; a chunk in use is in none, and is found by its address.
   4. in use <= reserved <= limit, and the counters are what the chunks add up to.
-  5. After an error everything is as it was.
+  5. After an error everything is as it was, but for free regions that went back to make
+     room in vain.
 
 Threads may call anything at any time, and `free` may come from a finalizer in the
 middle of an allocation: it takes the chunk out of the table, which is atomic, and leaves
@@ -30,13 +31,14 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
 from berth.callsite import CallSite, call_site
 from berth.deferred import DeferredWork
 from berth.errors import DeviceMemoryError
-from berth.memory.chunks import FREE, Bins, Chunk, bin_of, rounded
+from berth.memory.chunks import FREE, Bins, Chunk, Region, bin_of, rounded
 from berth.memory.stats import MemoryStats
 
 FIRST_GROWTH_BYTES = 2 * 2**20
@@ -69,28 +71,6 @@ class ArenaOptions:
     """Called when regions are given back to avoid running out of memory."""
 
 
-class Region:
-    """A range of addresses, tiled by chunks."""
-
-    __slots__ = ("address", "first", "nbytes")
-
-    def __init__(self, address: int, nbytes: int, first: Chunk) -> None:
-        self.address = address
-        self.nbytes = nbytes
-        self.first = first
-
-    def chunks(self) -> Iterator[Chunk]:
-        chunk: Chunk | None = self.first
-        while chunk is not None:
-            yield chunk
-            chunk = chunk.next
-
-    @property
-    def is_free(self) -> bool:
-        """Whether nothing in it is in use: it is one free chunk then."""
-        return self.first.next is None and not self.first.in_use
-
-
 class Arena:
     """The memory of one logical device."""
 
@@ -104,13 +84,15 @@ class Arena:
         self.name = name
         self.limit_bytes = limit_bytes
         self.options = options or ArenaOptions()
-        self.closed_by: CallSite | None = None
-        """The call that gave everything back, if one has."""
+        self.closed_by: CallSite | str | None = None
+        """What gave everything back, if anything has."""
         self.reserved_bytes = 0
         self.regions: list[Region] = []
         """In the order of their addresses."""
         growth = self.options.growth
-        self.next_region_bytes = FIRST_GROWTH_BYTES if growth else rounded(limit_bytes)
+        self._first_region_bytes = FIRST_GROWTH_BYTES if growth else rounded(limit_bytes)
+        self.next_region_bytes = self._first_region_bytes
+        self._has_collected = False
         fraction = self.options.fragmentation_fraction
         self._split_bytes = int(fraction * limit_bytes) if fraction > 0 else _SPLIT_BYTES
         self._source = source
@@ -130,19 +112,23 @@ class Arena:
         """Return the address of that many bytes, or None if they cannot be had."""
         if nbytes <= 0:
             return None
-        if self.closed_by is not None:
-            raise RuntimeError(f"{self.name} was closed by {self.closed_by}.")
         size = rounded(nbytes)
         freed = self._freed.pending
-        with self._lock:
+        try:
+            with self._lock:
+                if freed:
+                    self._freed.drain()
+                if self.closed_by is not None:
+                    raise RuntimeError(f"{self.name} was closed by {self.closed_by}.")
+                chunk = self._bins.take(size)
+                if chunk is None:
+                    chunk = self._make_room(size)
+                address = None if chunk is None else self._hand_out(chunk, size, nbytes, holder)
+        finally:
             if freed:
-                self._freed.drain()
-            chunk = self._bins.take(size)
-            if chunk is None:
-                chunk = self._make_room(size)
-            address = None if chunk is None else self._hand_out(chunk, size, nbytes, holder)
-        if freed:
-            self._freed.flush()
+                self._freed.flush()
+        if self._has_collected:
+            self._tell_of_collection()
         return address
 
     def free(self, address: int) -> None:
@@ -159,20 +145,22 @@ class Arena:
 
     def reserve_all(self) -> bool:
         """Take the memory that an arena without growth is entitled to, at once."""
-        with self._lock:
-            self._freed.drain()
+        with self._still():
+            if self.closed_by is not None:
+                raise RuntimeError(f"{self.name} was closed by {self.closed_by}.")
             return bool(self.regions) or self._extend(rounded(1))
 
     def trim(self) -> int:
         """Give back the regions that hold nothing; return how many bytes they were."""
-        with self._lock:
-            self._freed.drain()
-            return self._release_free_regions()
+        with self._still():
+            released = self._release_free_regions()
+            if not self.regions:
+                self.next_region_bytes = self._first_region_bytes
+            return released
 
     def close(self) -> None:
         """Give everything back, in use or not. What was handed out must not be used."""
-        with self._lock:
-            self._freed.drain()
+        with self._still():
             self.closed_by = call_site()
             for region in self.regions:
                 self._source.release(region.address)
@@ -181,6 +169,20 @@ class Arena:
             self._bins = Bins()
             self.reserved_bytes = self._stats.in_use_bytes = 0
             self._stats.reserved(0)
+
+    def abandon(self, reason: str) -> None:
+        """In a forked child: say that this is the parent's. Touches nothing, no lock either."""
+        self.closed_by = reason
+
+    @contextmanager
+    def _still(self) -> Iterator[None]:
+        """Hold everything still: what was freed is counted, and nothing else changes."""
+        try:
+            with self._lock:
+                self._freed.drain()
+                yield
+        finally:
+            self._freed.flush()
 
     # --- what there is ---------------------------------------------------------------
 
@@ -192,21 +194,18 @@ class Arena:
 
     def largest_free_bytes(self) -> int:
         """Return the size of the largest chunk that is free."""
-        with self._lock:
-            self._freed.drain()
+        with self._still():
             return self._bins.largest()
 
     def holders(self) -> list[Chunk]:
         """List the chunks in use, largest first."""
-        with self._lock:
-            self._freed.drain()
+        with self._still():
             used = [c for region in self.regions for c in region.chunks() if c.in_use]
         return sorted(used, key=lambda chunk: (-chunk.size, chunk.allocation_id))
 
     def snapshot(self, look: Callable[[Arena], str]) -> str:
         """Let a report look at the arena while nothing changes."""
-        with self._lock:
-            self._freed.drain()
+        with self._still():
             return look(self)
 
     # --- the steps of an allocation, under the lock ------------------------------------
@@ -237,6 +236,8 @@ class Arena:
 
     def _return(self, chunk: Chunk) -> None:
         """Make a chunk free, and one with the free chunks beside it."""
+        if self.closed_by is not None:
+            return  # it went with everything else
         self._stats.in_use_bytes -= chunk.size
         chunk.allocation_id = FREE
         chunk.requested = 0
@@ -283,7 +284,7 @@ class Arena:
         nbytes = min(self.next_region_bytes, available)
         address = self._reserve(nbytes)
         while address is None:
-            less = rounded(_nine_tenths(nbytes))
+            less = rounded(nine_tenths(nbytes))
             # Rounding takes back all of the tenth below 2,560 bytes: it would never end.
             if less < size or less == nbytes:
                 return False
@@ -317,10 +318,15 @@ class Arena:
         free = sum(region.nbytes for region in self.regions if region.is_free)
         if not free or self.limit_bytes - self.reserved_bytes + free < size:
             return False
+        self._release_free_regions()
+        self._has_collected = True
+        return True
+
+    def _tell_of_collection(self) -> None:
+        # After the lock was let go: whoever listens may look at the arena.
+        self._has_collected = False
         if self.options.on_collect is not None:
             self.options.on_collect()
-        self._release_free_regions()
-        return True
 
     def _release_free_regions(self) -> int:
         released = 0
@@ -338,8 +344,7 @@ class Arena:
 
     def check(self) -> None:
         """Verify every invariant; AssertionError if one does not hold."""
-        with self._lock:
-            self._freed.drain()
+        with self._still():
             waiting = self._bins.all()
             used: dict[int, Chunk] = {}
             free: list[Chunk] = []
@@ -373,7 +378,7 @@ class Arena:
         assert address == region.address + region.nbytes
 
 
-def _nine_tenths(nbytes: int) -> int:
+def nine_tenths(nbytes: int) -> int:
     """Multiply by 0.9 as TensorFlow does: in single precision."""
     nine_tenths = struct.unpack("f", struct.pack("f", 0.9))[0]
     single = struct.unpack("f", struct.pack("f", float(nbytes)))[0]

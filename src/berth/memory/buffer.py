@@ -54,8 +54,8 @@ class Buffer:
             raise RuntimeError(f"The memory of {self.holder} was freed.")
         if self._arena.closed_by is not None:
             raise RuntimeError(
-                f"The memory of {self.holder} is gone: {self._arena.closed_by} gave "
-                f"everything of {self._arena.name} back."
+                f"The memory of {self.holder} is gone: it went with {self._arena.name}, by "
+                f"{self._arena.closed_by}."
             )
         return self._address
 

@@ -9,6 +9,7 @@ double; the last has no upper end. Within a bin they are in order of (size, addr
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Iterator
 
 ALIGNMENT = 256
 N_BINS = 21
@@ -61,6 +62,28 @@ class Chunk:
     @property
     def in_use(self) -> bool:
         return self.allocation_id != FREE
+
+
+class Region:
+    """A range of addresses, tiled by chunks."""
+
+    __slots__ = ("address", "first", "nbytes")
+
+    def __init__(self, address: int, nbytes: int, first: Chunk) -> None:
+        self.address = address
+        self.nbytes = nbytes
+        self.first = first
+
+    def chunks(self) -> Iterator[Chunk]:
+        chunk: Chunk | None = self.first
+        while chunk is not None:
+            yield chunk
+            chunk = chunk.next
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing in it is in use: it is one free chunk then."""
+        return self.first.next is None and not self.first.in_use
 
 
 class Bins:

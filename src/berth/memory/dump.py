@@ -1,7 +1,7 @@
 """TensorFlow's account of an arena: the dump and the map that follow an OOM (§5.9, §5.10).
 
 For those who know how to read it, to the letter. The account for everyone else is
-`memory.report`.
+`devices.out_of_memory`.
 """
 
 from __future__ import annotations
@@ -69,8 +69,10 @@ def _dump_lines(arena: Arena, nbytes: int) -> Iterator[str]:
 
 
 def _bin_lines(arena: Arena) -> Iterator[str]:
-    for number in range(N_BINS):
-        chunks = [chunk for chunk in _chunks(arena) if bin_of(chunk.size) == number]
+    by_bin: list[list[Chunk]] = [[] for _ in range(N_BINS)]
+    for chunk in _chunks(arena):
+        by_bin[bin_of(chunk.size)].append(chunk)
+    for number, chunks in enumerate(by_bin):
         used = [chunk for chunk in chunks if chunk.in_use]
         yield (
             f"Bin ({bin_size(number)}): \tTotal Chunks: {len(chunks)}, Chunks in use: "

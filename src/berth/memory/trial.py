@@ -1,10 +1,12 @@
-"""Trying things out: would it fit, if the limit were another?"""
+"""Trying things out: would it fit, with more to reserve, or under another limit?"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from berth.memory.arena import Arena
+from berth.memory.arena import Arena, nine_tenths
+from berth.memory.chunks import Chunk, rounded
 
 
 class _Addresses:
@@ -22,12 +24,41 @@ class _Addresses:
         pass
 
 
-def fits_anew(arena: Arena, nbytes: int, limit_bytes: int) -> bool:
+def fits_anew(arena: Arena, held: Sequence[Chunk], nbytes: int, limit_bytes: int) -> bool:
     """Tell whether what an arena holds, and then this, would fit under another limit.
 
     Tried on a new arena with what is held in the order it was asked for.
     """
     trial = Arena("trial", _Addresses(), limit_bytes, replace(arena.options, on_collect=None))
-    held = sorted(arena.holders(), key=lambda chunk: chunk.allocation_id)
-    sizes = [*(chunk.requested for chunk in held), nbytes]
+    in_order = sorted(held, key=lambda chunk: chunk.allocation_id)
+    sizes = [*(chunk.requested for chunk in in_order), nbytes]
     return all(trial.allocate(size) is not None for size in sizes)
+
+
+def could_extend(arena: Arena, size: int, source_bytes: int) -> bool:
+    """Tell whether a request could be met by a new region, if the source has so much.
+
+    Says what the arena would do, with its back-off and its collection of regions.
+    """
+    if _would_extend(arena, size, arena.reserved_bytes, source_bytes):
+        return True
+    free = sum(region.nbytes for region in arena.regions if region.is_free)
+    if not free or not arena.options.collect_regions:
+        return False
+    return _would_extend(arena, size, arena.reserved_bytes - free, source_bytes + free)
+
+
+def _would_extend(arena: Arena, size: int, reserved: int, source_bytes: int) -> bool:
+    available = (arena.limit_bytes - reserved) & -256
+    if size > available:
+        return False
+    nbytes = arena.next_region_bytes
+    while nbytes < size:
+        nbytes *= 2
+    nbytes = min(nbytes, available)
+    while nbytes > source_bytes:
+        less = rounded(nine_tenths(nbytes))
+        if less < size or less == nbytes:
+            return False
+        nbytes = less
+    return True

@@ -39,13 +39,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except MachineSpecError as error:
         return _fail(error, 2)
-    except (OpError, ValueError, RuntimeError) as error:
-        return _fail(error, 1)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:  # the reader, `head` for one, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except (OpError, ValueError, RuntimeError, OSError) as error:
+        return _fail(error, 1)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="SECONDS",
         nargs="?",
         const=1.0,
-        type=float,
+        type=_seconds,
         help="show it again and again, every second or as often as you say",
     )
     for command in (devices, limits, top):
@@ -110,19 +110,31 @@ def _limits(args: argparse.Namespace) -> int:
 
 
 def _top(args: argparse.Namespace) -> int:
-    directory = os.environ.get("BERTH_LEDGER_DIR")
+    directory = os.environ.get("BERTH_LEDGER_DIR") or None
     if args.json:
         return _print_json([m.as_json() for m in top_report.simulated_machines(directory)])
     if args.watch is None:
         return _print(top_report.draw(top_report.simulated_machines(directory)))
+    if not sys.stdout.isatty():  # a pipe gets one picture after the other
+        while True:
+            _print(top_report.draw(top_report.simulated_machines(directory)))
+            sys.stdout.flush()
+            time.sleep(args.watch)
     from rich.console import Group  # noqa: PLC0415 - only people need it
     from rich.live import Live  # noqa: PLC0415
 
-    with Live(screen=sys.stdout.isatty(), auto_refresh=False) as live:
+    with Live(screen=True, auto_refresh=False) as live:
         while True:
             machines = top_report.simulated_machines(directory)
             live.update(Group(*top_report.draw(machines)), refresh=True)
-            time.sleep(max(args.watch, 0.1))
+            time.sleep(args.watch)
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0.1 <= seconds <= 3600:
+        raise argparse.ArgumentTypeError("from 0.1 to 3600 seconds, please")
+    return seconds
 
 
 def _context(args: argparse.Namespace) -> Context:

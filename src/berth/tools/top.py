@@ -45,7 +45,7 @@ class MachineUse:
 
 def simulated_machines(directory: str | None) -> list[MachineUse]:
     """Look at the simulated machines that processes of this user have open."""
-    return [_machine_use(info) for info in list_ledgers(directory)]
+    return [_machine_use(info) for info in list_ledgers(directory) if info.holders]
 
 
 def _machine_use(info: LedgerInfo) -> MachineUse:
