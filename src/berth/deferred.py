@@ -41,16 +41,8 @@ class DeferredWork(Generic[T]):
 
     def post(self, item: T) -> None:
         """Hand an item over: it is handled now, or by whoever holds the lock."""
-        if not self.pending and self._lock.acquire(blocking=False):
-            # The common case, without the way through the queue.
-            try:
-                self._handle(item)
-            finally:
-                self._lock.release()
-        else:
-            self.pending.append(item)
-        if self.pending:
-            self.flush()
+        self.pending.append(item)
+        self.flush()
 
     def flush(self) -> None:
         """Handle all items, unless another thread, or an outer call, is at it."""

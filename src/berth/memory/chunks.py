@@ -130,13 +130,16 @@ class Bins:
         filled = self._filled >> number
         if filled & 1:
             waiting = self._bins[number]
-            at = bisect_left(waiting, (size,))
-            if at == len(waiting):  # all of this bin are too small
-                at, filled = 0, filled & ~1
+            if waiting[0][0] < size:
+                at = bisect_left(waiting, (size,))
+                if at == len(waiting):  # all of this bin are too small
+                    at = 0
+                    filled -= 1
         if not filled:
             return None
-        # The lowest bit that is set is the next bin with a chunk in it.
-        number += (filled & -filled).bit_length() - 1
+        if not filled & 1:
+            # The lowest bit that is set is the next bin with a chunk in it.
+            number += (filled & -filled).bit_length() - 1
         waiting = self._bins[number]
         chunk = waiting.pop(at)[2]
         if not waiting:

@@ -1,4 +1,4 @@
-"""What an allocator counts: TensorFlow's AllocatorStats (§5.7)."""
+"""What an allocator counts: TensorFlow's AllocatorStats (§5.7). The arena does the counting."""
 
 from __future__ import annotations
 
@@ -15,16 +15,6 @@ class MemoryStats:
     largest_bytes: int = 0
     reserved_bytes: int = 0
     peak_reserved_bytes: int = 0
-
-    def add(self, nbytes: int) -> None:
-        """Count an allocation."""
-        self.n_allocations += 1
-        self.in_use_bytes += nbytes
-        # Comparisons, since this is on the way of every allocation, and max() is a call.
-        if self.in_use_bytes > self.peak_bytes:  # noqa: PLR1730
-            self.peak_bytes = self.in_use_bytes
-        if nbytes > self.largest_bytes:  # noqa: PLR1730
-            self.largest_bytes = nbytes
 
     def reserved(self, nbytes: int) -> None:
         """Note how much the source has given in all."""
