@@ -20,7 +20,9 @@ HERE = Path(__file__).parent
 N_ROUNDS = 7
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
 PEER_VENV = Path(os.environ.get("BERTH_BENCH_VENV", CACHE / "berth-bench"))
+# Installed packages come with bytecode, so the first round must be allowed to write ours.
 QUIET = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+QUIET.pop("PYTHONDONTWRITEBYTECODE", None)
 
 Times = dict[str, float]
 

@@ -40,8 +40,7 @@ Array = Any
 """An ndarray of the backend's `xp`: NumPy's, or CuPy's."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceInfo:
+class DeviceInfo(NamedTuple):
     """What a driver tells of one device."""
 
     device_type: str
@@ -73,8 +72,7 @@ class MemoryInfo(NamedTuple):
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessInfo:
+class ProcessInfo(NamedTuple):
     """A process that holds memory of a device."""
 
     pid: int

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from berth.units import parse_count
 
@@ -22,8 +22,7 @@ DEVICE_ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
 """What CUDA_DEVICE_ORDER may say; the first is the default."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """Which GPUs a process sees, in its order, and why it does not see the others."""
 
     indices: tuple[int, ...]

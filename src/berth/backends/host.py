@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 
 from berth.backends.base import DeviceInfo, MemoryInfo, PlatformIndex
 from berth.backends.in_process import InProcessBackend
@@ -15,8 +14,8 @@ class HostBackend(InProcessBackend):
     name = "host"
 
     def __init__(self) -> None:
-        self.machine = platform.node()
-        super().__init__([DeviceInfo("CPU", _processor(), _total_bytes())])
+        self.machine = _uname("nodename")
+        super().__init__([DeviceInfo("CPU", _uname("machine") or "CPU", _total_bytes())])
 
     def memory(self, device: PlatformIndex) -> MemoryInfo:
         """Tell what may be reserved here, and no more than the system has available."""
@@ -24,8 +23,9 @@ class HostBackend(InProcessBackend):
         return MemoryInfo(min(free, _available_bytes(total)), total)
 
 
-def _processor() -> str:
-    return platform.machine() or "CPU"
+def _uname(field: str) -> str:
+    # Not by `platform`, which takes longer to import than all this takes to run.
+    return getattr(os.uname(), field) if hasattr(os, "uname") else ""
 
 
 def _total_bytes() -> int:

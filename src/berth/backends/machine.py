@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from berth.backends.base import DeviceInfo
 from berth.backends.profiles import PROFILES, Profile, find_profiles, nearest_profiles
@@ -32,8 +32,7 @@ _LABEL = re.compile(r"\s*([A-Za-z0-9_.\-]{1,64}=)?(.*)", re.S)
 _UUID_SPACE = uuid.uuid5(uuid.NAMESPACE_DNS, "simulated.berth.invalid")
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(NamedTuple):
     """One simulated GPU in its slot."""
 
     profile: Profile
@@ -66,8 +65,7 @@ class Card:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(NamedTuple):
     """Simulated GPUs, in the order of their PCI buses."""
 
     name: str

@@ -17,15 +17,14 @@ Sources:
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import NamedTuple
 
 MiB = 2**20
 _CONTEXT_BYTES_PER_MULTIPROCESSOR = 3 * MiB
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(NamedTuple):
     """One model of GPU."""
 
     key: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-import secrets
+import os
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -77,7 +77,7 @@ class Device:
         self.name = str(self.full_name)
         self.short_name = f"{self.device_type}:{index}"
         self.logical = LogicalDevice(f"/device:{self.short_name}", self.device_type)
-        self.incarnation = secrets.randbits(63) + 1
+        self.incarnation = int.from_bytes(os.urandom(8), "big") // 2 + 1
         """A number that no other device has had, not even one of the same name."""
         is_gpu = self.device_type == "GPU"
         self.arena = Arena(

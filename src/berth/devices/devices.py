@@ -21,7 +21,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -182,8 +181,7 @@ class Devices:
         if options.allow_growth:
             for gpu in visible:
                 self.set_growth(gpu, True)
-        adopted = replace(
-            DeviceOptions(),
+        adopted = DeviceOptions(
             memory_fraction=options.memory_fraction,
             system_memory_mb=options.system_memory_mb,
             fragmentation_fraction=options.fragmentation_fraction,
@@ -223,8 +221,7 @@ class Devices:
                 logging.WARNING,
                 "Memory growth is ignored, since a device has a logical configuration.",
             )
-        return replace(
-            self._adopted,
+        return self._adopted._replace(
             device_count=count,
             visible_device_list=",".join(str(self._hardware[gpu].platform) for gpu in gpus),
             virtual_devices=tuple(virtual_devices(self._split.get(gpu, ())) for gpu in gpus)

@@ -10,7 +10,8 @@ Invariant: the answer names usable GPUs only, and says the same each time.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from berth.backends.base import PlatformIndex
 from berth.errors import InvalidArgumentError, UnknownError, explain
@@ -19,8 +20,7 @@ PRIORITIES = (-1, 0)
 """The highest and the lowest stream priority of a simulated GPU; lower numbers win."""
 
 
-@dataclass(frozen=True, slots=True)
-class VirtualDevices:
+class VirtualDevices(NamedTuple):
     """How one GPU is split. No limits at all: one logical device, all its memory."""
 
     memory_limit_mb: tuple[float, ...] = ()
@@ -28,11 +28,10 @@ class VirtualDevices:
     device_ordinal: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DeviceOptions:
+class DeviceOptions(NamedTuple):
     """What a program asks of its devices, in TensorFlow's terms."""
 
-    device_count: Mapping[str, int] = field(default_factory=dict)
+    device_count: Mapping[str, int] = MappingProxyType({})
     visible_device_list: str = ""
     virtual_devices: tuple[VirtualDevices, ...] = ()
     n_virtual_devices_per_gpu: int = 0
@@ -44,8 +43,7 @@ class DeviceOptions:
     """What part of the limit is worth splitting off a chunk; 0 for the default."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogicalGpu:
+class LogicalGpu(NamedTuple):
     """One logical GPU before it has a number: its place in the list is its number."""
 
     platform: PlatformIndex

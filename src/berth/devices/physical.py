@@ -8,7 +8,6 @@ is named by its platform index.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from berth.backends.base import Backend, DeviceInfo, PlatformIndex
@@ -25,8 +24,7 @@ class PhysicalDevice(NamedTuple):
     device_type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Hardware:
+class Hardware(NamedTuple):
     """A physical device together with what it stands for."""
 
     device: PhysicalDevice
@@ -46,8 +44,7 @@ class Hardware:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class IgnoredGpu:
+class IgnoredGpu(NamedTuple):
     """A GPU that the driver shows and TensorFlow does not use."""
 
     hardware: Hardware

@@ -32,8 +32,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from berth.callsite import CallSite, call_site
 from berth.deferred import DeferredWork
@@ -58,8 +57,7 @@ class MemorySource(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ArenaOptions:
+class ArenaOptions(NamedTuple):
     """How an arena behaves; the defaults are TensorFlow's."""
 
     growth: bool = False

@@ -9,14 +9,13 @@ Invariants:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from berth.callsite import CallSite
 from berth.memory.arena import Arena
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(NamedTuple):
     """What a buffer is for, so that reports can name it."""
 
     name: str

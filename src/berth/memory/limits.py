@@ -6,7 +6,7 @@ Pure: options and totals in, bytes out. Nothing is reserved here.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MiB = 2**20
 _SMALL_CARD_BYTES = 2**31
@@ -15,8 +15,7 @@ _RESERVE_BY_CAPABILITY = ((9, 1800 * MiB), (8, 1536 * MiB), (7, 1050 * MiB))
 _OLDEST_RESERVE = 500 * MiB
 
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+class Limit(NamedTuple):
     """The most that one logical device may hold."""
 
     nbytes: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from berth.memory.arena import Arena, nine_tenths
 from berth.memory.chunks import Chunk, rounded
@@ -29,7 +28,7 @@ def fits_anew(arena: Arena, held: Sequence[Chunk], nbytes: int, limit_bytes: int
 
     Tried on a new arena with what is held in the order it was asked for.
     """
-    trial = Arena("trial", _Addresses(), limit_bytes, replace(arena.options, on_collect=None))
+    trial = Arena("trial", _Addresses(), limit_bytes, arena.options._replace(on_collect=None))
     in_order = sorted(held, key=lambda chunk: chunk.allocation_id)
     sizes = [*(chunk.requested for chunk in in_order), nbytes]
     return all(trial.allocate(size) is not None for size in sizes)

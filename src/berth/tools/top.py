@@ -40,7 +40,10 @@ class MachineUse:
     cards: list[CardUse]
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        data = asdict(self)
+        for card, shown in zip(self.cards, data["cards"], strict=True):
+            shown["processes"] = [process._asdict() for process in card.processes]
+        return data
 
 
 def simulated_machines(directory: str | None) -> list[MachineUse]:
