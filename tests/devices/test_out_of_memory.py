@@ -63,7 +63,10 @@ def test_message_has_all_the_facts(sim):
     error = raised.value
     assert (error.requested_bytes, error.limit_bytes) == (40 * MiB, 64 * MiB)
     assert (error.in_use_bytes, error.largest_free_bytes) == (36 * MiB, 28 * MiB)
-    assert error.dump.startswith("BFCAllocator dump for GPU_0_bfc\n")
+    assert error.dump.startswith(
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 40.00MiB (rounded to "
+        "41943040)requested by op MatMul\n"
+    )
     assert isinstance(error, tf.errors.ResourceExhaustedError)
     assert isinstance(pickle.loads(pickle.dumps(error)), tf.errors.ResourceExhaustedError)
     assert len(held) == 2

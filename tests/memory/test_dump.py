@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.memory.arena import Arena, ArenaOptions
-from berth.memory.dump import dump, human_bytes, occupancy_map
+from berth.memory.dump import dump, human_bytes, occupancy_map, out_of_memory_log
 from tests.memory.sources import Addresses
 
 MiB = 2**20
@@ -116,3 +116,16 @@ def test_wanted_bin_shows_its_chunks(example):
         "  Size: 3.00MiB | Requested Size: 0B | in_use: 0 | bin_num: 13, prev:   Size: "
         "1.00MiB | Requested Size: 1.00MiB | in_use: 1 | bin_num: -1"
     )
+
+
+def test_log_has_head_dump_and_map(example):
+    text = out_of_memory_log(example, 60 * MiB, "RandomUniform")
+    head = (
+        "Allocator (GPU_0_bfc) ran out of memory trying to allocate 60.00MiB (rounded to "
+        "62914560)requested by op RandomUniform\n"
+        "If the cause is memory fragmentation maybe the environment variable "
+        "'TF_GPU_ALLOCATOR=cuda_malloc_async' will improve the situation. \n"
+        "Current allocation summary follows.\n"
+        "Current allocation summary follows.\n"
+    )
+    assert text == head + dump(example, 60 * MiB) + "\n" + occupancy_map(example)

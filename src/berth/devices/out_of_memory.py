@@ -23,7 +23,7 @@ from berth.devices.device import Device
 from berth.errors import ResourceExhaustedError, explain
 from berth.memory.buffer import Buffer, Holder
 from berth.memory.chunks import Chunk, rounded
-from berth.memory.dump import dump, human_bytes, occupancy_map
+from berth.memory.dump import human_bytes, out_of_memory_log
 from berth.memory.limits import default_limit
 from berth.memory.trial import could_extend, fits_anew
 from berth.units import format_bytes
@@ -44,7 +44,7 @@ _TYPE_NAMES = {
 class OutOfMemoryError(ResourceExhaustedError):
     """A tensor does not fit. The figures of its message are here as numbers."""
 
-    def __init__(self, message: str, device: Device, nbytes: int) -> None:
+    def __init__(self, message: str, device: Device, nbytes: int, op: str) -> None:
         super().__init__(None, None, message)
         arena = device.arena
         self.requested_bytes = nbytes
@@ -54,7 +54,7 @@ class OutOfMemoryError(ResourceExhaustedError):
         self.largest_free_bytes = arena.largest_free_bytes()
         self.holders = [(str(c.holder), c.size) for c in arena.holders()]
         self.processes = other_processes(device)
-        self.dump = dump(arena, nbytes) + "\n" + occupancy_map(arena)
+        self.dump = out_of_memory_log(arena, nbytes, op)
         """TensorFlow's own account, with its map."""
 
     def __reduce__(self) -> tuple[type[ResourceExhaustedError], tuple[None, None, str]]:
@@ -105,7 +105,8 @@ def tensor_does_not_fit(
         *(process_line(process) for process in other_processes(device)),
         *_advice(device, nbytes, elsewhere),
     ]
-    return OutOfMemoryError(explain(first_line, *details), device, nbytes)
+    message = explain(first_line, *details)
+    return OutOfMemoryError(message, device, nbytes, holder.op or holder.name)
 
 
 def is_taken(device: Device) -> bool:

@@ -33,6 +33,24 @@ def human_bytes(nbytes: int) -> str:
     return f"{sign}{value / 1024:.{1 if units[0] == 'K' else 2}f}{units[0]}iB"
 
 
+def out_of_memory_log(arena: Arena, nbytes: int, op: str) -> str:
+    """Write all that TensorFlow logs when a request cannot be met: head, dump and map."""
+    size = rounded(nbytes)
+    follows = "Current allocation summary follows."
+    return "\n".join(
+        [
+            f"Allocator ({arena.name}) ran out of memory trying to allocate "
+            f"{human_bytes(nbytes)} (rounded to {size})requested by op {op}",
+            "If the cause is memory fragmentation maybe the environment variable "
+            "'TF_GPU_ALLOCATOR=cuda_malloc_async' will improve the situation. ",
+            follows,
+            follows,
+            dump(arena, nbytes),
+            occupancy_map(arena),
+        ]
+    )
+
+
 def dump(arena: Arena, nbytes: int) -> str:
     """Describe every bin, chunk and region, after a request that could not be met."""
     return arena.snapshot(lambda still: "\n".join(_dump_lines(still, nbytes)))
