@@ -34,6 +34,7 @@ from berth.backends.base import (
     Region,
     Stream,
 )
+from berth.backends.streams import check_copy
 from berth.errors import DeviceMemoryError
 
 # CuPy does not name CUDA's status codes.
@@ -204,14 +205,14 @@ class CupyStream:
                 previous.use()
 
     def upload(self, target: Array, source: Array) -> None:
-        _check_copy(target, source)
+        check_copy(target, source)
         with self._cuda.Device(self.device):
             address = source.ctypes.data
             target.data.copy_from_host_async(address, source.nbytes, self._stream)
         self._in_flight.add(self.record(), source)
 
     def download(self, target: Array, source: Array) -> None:
-        _check_copy(target, source)
+        check_copy(target, source)
         if not target.flags.writeable:
             raise ValueError("Cannot copy into a host array that is read-only.")
         with self._cuda.Device(self.device):
@@ -220,7 +221,7 @@ class CupyStream:
         self._in_flight.add(self.record(), target)
 
     def transfer(self, target: Array, source: Array) -> None:
-        _check_copy(target, source)
+        check_copy(target, source)
         with self._cuda.Device(self.device):
             target.data.copy_from_device_async(source.data, source.nbytes, self._stream)
 
@@ -240,13 +241,3 @@ class CupyStream:
         with self._cuda.Device(self.device):
             self._stream.synchronize()
         self._in_flight.forget_done()
-
-
-def _check_copy(target: Array, source: Array) -> None:
-    if target.shape != source.shape or target.dtype != source.dtype:
-        raise ValueError(
-            f"Cannot copy {source.dtype}{list(source.shape)} into "
-            f"{target.dtype}{list(target.shape)}: a copy keeps shape and dtype."
-        )
-    if not (target.flags.c_contiguous and source.flags.c_contiguous):
-        raise ValueError("Cannot copy an array that is not C-contiguous: copy it first.")

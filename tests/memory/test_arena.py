@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import threading
 from pathlib import Path
 
 import pytest
@@ -321,29 +320,3 @@ def test_free_while_another_holds_the_lock():
 
     assert arena.stats.in_use_bytes == 0
     arena.check()
-
-
-def test_threads_share_an_arena():
-    arena = make(64 * MiB, growth=True)
-
-    def work(seed: int) -> None:
-        import random
-
-        random_, held = random.Random(seed), []
-        for _ in range(2000):
-            if held and random_.random() < 0.5:
-                arena.free(held.pop(random_.randrange(len(held))))
-            else:
-                address = arena.allocate(random_.randrange(1, 200_000))
-                if address is not None:
-                    held.append(address)
-        for address in held:
-            arena.free(address)
-
-    threads = [threading.Thread(target=work, args=[seed]) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    arena.check()
-    assert arena.stats.in_use_bytes == 0

@@ -19,7 +19,8 @@ def _copy(target: Array, source: Array) -> None:
     target[...] = source
 
 
-def _check_copy(target: Array, source: Array) -> None:
+def check_copy(target: Array, source: Array) -> None:
+    """Raise ValueError unless the arrays of a copy are what rule 8 of `base` asks for."""
     if target.shape != source.shape or target.dtype != source.dtype:
         raise ValueError(
             f"Cannot copy {source.dtype}{list(source.shape)} into "
@@ -27,7 +28,8 @@ def _check_copy(target: Array, source: Array) -> None:
         )
     if not (target.flags.c_contiguous and source.flags.c_contiguous):
         raise ValueError("Cannot copy an array that is not C-contiguous: copy it first.")
-    if not target.flags.writeable:
+    # CuPy's arrays can always be written to, and have no such flag.
+    if not getattr(target.flags, "writeable", True):
         raise ValueError("Cannot copy into an array that is read-only.")
 
 
@@ -54,7 +56,7 @@ class ImmediateStream:
         work()
 
     def upload(self, target: Array, source: Array) -> None:
-        _check_copy(target, source)
+        check_copy(target, source)
         _copy(target, source)
 
     # Host and device arrays are both NumPy's here, so one copy serves every direction.
@@ -113,7 +115,7 @@ class LazyStream:
             self._pending.append(work)
 
     def upload(self, target: Array, source: Array) -> None:
-        _check_copy(target, source)
+        check_copy(target, source)
         self.launch(lambda: _copy(target, source))
 
     download = transfer = upload
