@@ -7,6 +7,7 @@ TensorFlow's own classes, under its names, so that ``except`` clauses keep worki
     ├── NotFoundError            (code 5)
     ├── AlreadyExistsError       (code 6)
     ├── ResourceExhaustedError   (code 8)
+    │   └── OutOfMemoryError         a tensor does not fit; with the figures
     ├── UnknownError             (code 2)
     └── InternalError            (code 13)
 
@@ -15,6 +16,7 @@ and berth's, for what TensorFlow has no word for:
     MachineSpecError(ValueError)         a BERTH_SIM text that cannot be read
     BackendUnavailableError(RuntimeError) hardware asked for by name is not there
     DeviceMemoryError(MemoryError)       a device cannot reserve that many bytes
+    LedgerError(RuntimeError)            the file by which processes share is not to be trusted
     BerthWarning(UserWarning)            something was ignored, and the user should know
 
 A message starts with a line complete in itself (TensorFlow's wording where it has
@@ -25,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 
@@ -39,7 +42,7 @@ class OpError(Exception):
         self.op = op
         self.message = message
 
-    def __reduce__(self) -> tuple[type[OpError], tuple[Any, Any, str]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.node_def, self.op, self.message)
 
 
@@ -73,6 +76,28 @@ class ResourceExhaustedError(OpError):
     error_code = 8
 
 
+class OutOfMemoryError(ResourceExhaustedError):
+    """A tensor does not fit. The figures of its message are attributes."""
+
+    def __init__(self, message: str, **figures: Any) -> None:
+        super().__init__(None, None, message)
+        self.requested_bytes: int = figures["requested_bytes"]
+        self.limit_bytes: int = figures["limit_bytes"]
+        self.in_use_bytes: int = figures["in_use_bytes"]
+        self.reserved_bytes: int = figures["reserved_bytes"]
+        self.largest_free_bytes: int = figures["largest_free_bytes"]
+        self.holders: list[tuple[str, int]] = figures["holders"]
+        """What holds memory, the largest first: name and bytes."""
+        self.processes: list[Any] = figures["processes"]
+        """The other processes on the card."""
+        self.dump: str = figures["dump"]
+        """TensorFlow's own account, with its map."""
+        self._figures = figures
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(OutOfMemoryError, self.message, **self._figures), ()
+
+
 class InternalError(OpError):
     """The runtime could not do its part."""
 
@@ -95,6 +120,10 @@ class DeviceMemoryError(MemoryError):
             f"{device} cannot reserve {nbytes:,} bytes: {free:,} of {total:,} bytes are free."
         )
         self.nbytes, self.free, self.total = nbytes, free, total
+
+
+class LedgerError(RuntimeError):
+    """The ledger of a simulated machine cannot be trusted, or has no room."""
 
 
 class BerthWarning(UserWarning):

@@ -24,11 +24,11 @@ import pytest
 
 from berth.backends import ledger as ledger_module
 from berth.backends import ledger_file
-from berth.backends.ledger import Ledger, LedgerError, LedgerInfo, list_ledgers
+from berth.backends.ledger import Ledger, LedgerInfo, list_ledgers
 from berth.backends.ledger_notes import CardUse
 from berth.backends.machine import Machine
 from berth.deferred import DeferredWork
-from berth.errors import DeviceMemoryError
+from berth.errors import DeviceMemoryError, LedgerError
 
 pytest.importorskip("fcntl")
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import berth as tf
-from berth.devices.out_of_memory import OutOfMemoryError, allocate_tensor
-from berth.errors import DeviceMemoryError
+from berth.devices.out_of_memory import allocate_tensor
+from berth.errors import DeviceMemoryError, OutOfMemoryError
 from berth.front.context import context
 from berth.memory.arena import Arena, ArenaOptions
 from berth.memory.buffer import Holder

@@ -10,7 +10,8 @@ import pytest
 
 import berth as tf
 from berth.callsite import CallSite
-from berth.devices.out_of_memory import OutOfMemoryError, allocate_tensor
+from berth.devices.out_of_memory import allocate_tensor
+from berth.errors import OutOfMemoryError
 from berth.front.context import context
 from berth.memory.buffer import Holder
 
@@ -68,7 +69,8 @@ def test_message_has_all_the_facts(sim):
         "41943040)requested by op MatMul\n"
     )
     assert isinstance(error, tf.errors.ResourceExhaustedError)
-    assert isinstance(pickle.loads(pickle.dumps(error)), tf.errors.ResourceExhaustedError)
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), copy.holders, copy.dump) == (str(error), error.holders, error.dump)
     assert len(held) == 2
 
 

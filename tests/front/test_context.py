@@ -102,7 +102,7 @@ def test_simulate_too_late_names_the_line(sim):
     assert str(raised.value) == (
         "The machine cannot be changed after the devices were opened\n"
         f"  They were opened by list_logical_devices() at {HERE}:{line_of(open_devices)}: "
-        "simulate first."
+        "simulate first, or after berth.reset()."
     )
     assert len(tf.config.list_physical_devices("GPU")) == 1
 

@@ -320,3 +320,11 @@ def test_free_while_another_holds_the_lock():
 
     assert arena.stats.in_use_bytes == 0
     arena.check()
+
+
+def test_one_float_takes_a_unit():
+    """§5.12: requested 4, allocated 256."""
+    arena = make(GiB)
+    arena.allocate(4)
+    [chunk] = arena.holders()
+    assert (chunk.requested, chunk.size) == (4, 256)

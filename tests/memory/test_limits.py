@@ -169,3 +169,13 @@ def test_collection_of_regions_can_be_switched_off(sim, caplog, setting):
     sim("1xT4", TF_ENABLE_GPU_GARBAGE_COLLECTION=setting)
     assert planned()[0].arena.options.collect_regions == (setting != "false")
     assert bool(caplog.messages) == (setting == "maybe")
+
+
+@pytest.mark.parametrize(
+    ("setting", "first_region"), [(None, 2), ("unparseable", 2), ("true", 2), ("false", 679)]
+)
+def test_first_region_follows_the_variable(sim, setting, first_region):
+    """§5.12: growth was asked for, and the variable has the last word."""
+    environ = {} if setting is None else {"TF_FORCE_GPU_ALLOW_GROWTH": setting}
+    sim("1xT4:1GiB", **environ)
+    assert planned(allow_growth=True)[0].arena.next_region_bytes == first_region * MiB

@@ -245,7 +245,7 @@ def test_unusable_folder_is_an_error(capsys, monkeypatch, tmp_path):
     assert "No such file or directory" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("seconds", ["nan", "0", "-1", "1e9"])
+@pytest.mark.parametrize("seconds", ["nan", "0", "-1", "1e9", "x"])
 def test_watch_takes_sensible_times(capsys, seconds):
     with pytest.raises(SystemExit):
         main(["top", f"--watch={seconds}"])

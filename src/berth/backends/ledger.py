@@ -41,7 +41,6 @@ from berth.backends.ledger_file import (
 )
 from berth.backends.ledger_notes import Holder, Note, read_holders
 from berth.backends.ledger_table import Layout, Table
-from berth.backends.ledger_table import LedgerError as LedgerError
 from berth.backends.machine import Machine
 from berth.deferred import DeferredWork
 from berth.errors import DeviceMemoryError, explain

@@ -37,10 +37,9 @@ from berth.backends.ledger_table import (
     VERSION,
     WORD,
     Layout,
-    LedgerError,
     Table,
 )
-from berth.errors import explain
+from berth.errors import LedgerError, explain
 
 try:
     import fcntl

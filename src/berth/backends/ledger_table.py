@@ -26,16 +26,14 @@ import mmap
 import struct
 from typing import NamedTuple
 
+from berth.errors import LedgerError
+
 N_SLOTS = 128
 WORD = 8
 MAGIC = b"\x89berthL\n"
 VERSION = 1
 HEAD = struct.Struct("=8s6Q")
 INODE_WORD = 6
-
-
-class LedgerError(RuntimeError):
-    """A ledger cannot be used; the message says why and what to do."""
 
 
 class Layout(NamedTuple):

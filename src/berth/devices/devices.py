@@ -299,7 +299,8 @@ class Devices:
             raise RuntimeError(
                 explain(
                     first_line,
-                    f"The devices were opened by {self.opened_by}: configure them first.",
+                    f"The devices were opened by {self.opened_by}: configure them first, or "
+                    "after berth.reset().",
                 )
             )
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from berth.backends.base import ProcessInfo
 from berth.devices.device import Device
-from berth.errors import ResourceExhaustedError, explain
+from berth.errors import OutOfMemoryError, ResourceExhaustedError, explain
 from berth.memory.buffer import Buffer, Holder
 from berth.memory.chunks import Chunk, rounded
 from berth.memory.dump import human_bytes, out_of_memory_log
@@ -39,27 +39,6 @@ _TYPE_NAMES = {
     "float16": "half",
 }
 """How TensorFlow writes types; the others under their own names."""
-
-
-class OutOfMemoryError(ResourceExhaustedError):
-    """A tensor does not fit. The figures of its message are here as numbers."""
-
-    def __init__(self, message: str, device: Device, nbytes: int, op: str) -> None:
-        super().__init__(None, None, message)
-        arena = device.arena
-        self.requested_bytes = nbytes
-        self.limit_bytes = arena.limit_bytes
-        self.in_use_bytes = arena.stats.in_use_bytes
-        self.reserved_bytes = arena.reserved_bytes
-        self.largest_free_bytes = arena.largest_free_bytes()
-        self.holders = [(str(c.holder), c.size) for c in arena.holders()]
-        self.processes = other_processes(device)
-        self.dump = out_of_memory_log(arena, nbytes, op)
-        """TensorFlow's own account, with its map."""
-
-    def __reduce__(self) -> tuple[type[ResourceExhaustedError], tuple[None, None, str]]:
-        # The device stays behind: what crosses to another process is the message.
-        return ResourceExhaustedError, (None, None, self.message)
 
 
 def allocate_tensor(
@@ -105,8 +84,18 @@ def tensor_does_not_fit(
         *(process_line(process) for process in other_processes(device)),
         *_advice(device, nbytes, elsewhere),
     ]
-    message = explain(first_line, *details)
-    return OutOfMemoryError(message, device, nbytes, holder.op or holder.name)
+    arena = device.arena
+    return OutOfMemoryError(
+        explain(first_line, *details),
+        requested_bytes=nbytes,
+        limit_bytes=arena.limit_bytes,
+        in_use_bytes=arena.stats.in_use_bytes,
+        reserved_bytes=arena.reserved_bytes,
+        largest_free_bytes=arena.largest_free_bytes(),
+        holders=[(str(chunk.holder), chunk.size) for chunk in arena.holders()],
+        processes=other_processes(device),
+        dump=out_of_memory_log(arena, nbytes, holder.op or holder.name),
+    )
 
 
 def is_taken(device: Device) -> bool:

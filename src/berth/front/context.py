@@ -121,7 +121,8 @@ class Context:
                 raise RuntimeError(
                     explain(
                         "The machine cannot be changed after the devices were opened",
-                        f"They were opened by {self.opened_by}: simulate first.",
+                        f"They were opened by {self.opened_by}: simulate first, or after "
+                        "berth.reset().",
                     )
                 )
             self._machine = machine

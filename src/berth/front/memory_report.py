@@ -40,7 +40,7 @@ class MemoryReport:
 
     def _lines(self) -> Iterator[str]:
         if not self.devices:
-            yield "No GPU."
+            yield "No GPU: `berth devices` says why."
         for row in self.devices:
             how = "grows as needed" if row.growth else "taken at once"
             yield f"{row.name}: limit {format_bytes(row.limit_bytes)} ({row.source}), {how}"

@@ -13,12 +13,10 @@ class MemoryStats:
     peak_bytes: int = 0
     n_allocations: int = 0
     largest_bytes: int = 0
-    reserved_bytes: int = 0
     peak_reserved_bytes: int = 0
 
     def reserved(self, nbytes: int) -> None:
         """Note how much the source has given in all."""
-        self.reserved_bytes = nbytes
         self.peak_reserved_bytes = max(self.peak_reserved_bytes, nbytes)
 
     def clear(self) -> None:

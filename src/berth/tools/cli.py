@@ -131,9 +131,12 @@ def _top(args: argparse.Namespace) -> int:
 
 
 def _seconds(text: str) -> float:
-    seconds = float(text)
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
     if not 0.1 <= seconds <= 3600:
-        raise argparse.ArgumentTypeError("from 0.1 to 3600 seconds, please")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time from 0.1 to 3600 seconds")
     return seconds
 
 
