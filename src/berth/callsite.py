@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from types import FrameType
+from types import CodeType, FrameType
 from typing import NamedTuple
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_INSIDE = (os.path.dirname(os.path.abspath(__file__)) + os.sep, contextlib.__file__)
+"""berth's own files, and what lies between a with-statement and our generators."""
 
 
 class CallSite(NamedTuple):
@@ -28,12 +30,53 @@ class CallSite(NamedTuple):
         return f"{self.function}() at {self.place}"
 
 
+class Mark(NamedTuple):
+    """A place in the user's program, noted quickly; the line is looked up when asked for."""
+
+    code: CodeType
+    instruction: int
+
+    @property
+    def file(self) -> str:
+        return self.code.co_filename
+
+    @property
+    def line(self) -> int:
+        for start, end, line in self.code.co_lines():
+            if start <= self.instruction < end and line is not None:
+                return line
+        return self.code.co_firstlineno
+
+    @property
+    def place(self) -> str:
+        """The user's file and line."""
+        return f"{os.path.basename(self.file)}:{self.line}"
+
+
+_is_ours: dict[CodeType, bool] = {}
+"""Whether code is berth's own: asking a file's name each time would cost more."""
+
+
+def mark_caller() -> Mark:
+    """Note the innermost frame that is not berth's own. For every node of a graph: quick."""
+    frame: FrameType = sys._getframe(2)
+    while True:
+        code = frame.f_code
+        ours = _is_ours.get(code)
+        if ours is None:
+            ours = _is_ours[code] = code.co_filename.startswith(_INSIDE)
+        above = frame.f_back
+        if not ours or above is None:
+            return Mark(code, frame.f_lasti)
+        frame = above
+
+
 def call_site() -> CallSite:
     """Find the innermost frame that is not berth's own."""
     inside: FrameType = sys._getframe(1)
     frame, frames_up = inside.f_back, 1
-    while frame is not None and inside.f_code.co_filename.startswith(_PACKAGE):
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and inside.f_code.co_filename.startswith(_INSIDE):
+        if not frame.f_code.co_filename.startswith(_INSIDE):
             break
         inside, frame, frames_up = frame, frame.f_back, frames_up + 1
     user = frame or inside

@@ -3,12 +3,18 @@
 TensorFlow's own classes, under its names, so that ``except`` clauses keep working:
 
     OpError
+    ├── CancelledError           (code 1)
+    ├── UnknownError             (code 2)
     ├── InvalidArgumentError     (code 3)
+    ├── DeadlineExceededError    (code 4)
     ├── NotFoundError            (code 5)
     ├── AlreadyExistsError       (code 6)
     ├── ResourceExhaustedError   (code 8)
     │   └── OutOfMemoryError         a tensor does not fit; with the figures
-    ├── UnknownError             (code 2)
+    ├── FailedPreconditionError  (code 9)
+    ├── AbortedError             (code 10)
+    ├── OutOfRangeError          (code 11)
+    ├── UnimplementedError       (code 12)
     └── InternalError            (code 13)
 
 and berth's, for what TensorFlow has no word for:
@@ -26,7 +32,7 @@ one). Facts and advice follow on indented lines; `explain` joins the two.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 from functools import partial
 from typing import Any
 
@@ -46,6 +52,12 @@ class OpError(Exception):
         return type(self), (self.node_def, self.op, self.message)
 
 
+class CancelledError(OpError):
+    """A run was given up."""
+
+    error_code = 1
+
+
 class UnknownError(OpError):
     """Something failed, and no other class fits."""
 
@@ -56,6 +68,12 @@ class InvalidArgumentError(OpError):
     """An operation or option was given a value it cannot take."""
 
     error_code = 3
+
+
+class DeadlineExceededError(OpError):
+    """A run took longer than it was allowed."""
+
+    error_code = 4
 
 
 class NotFoundError(OpError):
@@ -96,6 +114,30 @@ class OutOfMemoryError(ResourceExhaustedError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(OutOfMemoryError, self.message, **self._figures), ()
+
+
+class FailedPreconditionError(OpError):
+    """Something has to be done first: a variable has no value yet."""
+
+    error_code = 9
+
+
+class AbortedError(OpError):
+    """A run was stopped by the failure of another part."""
+
+    error_code = 10
+
+
+class OutOfRangeError(OpError):
+    """There is no more to be had."""
+
+    error_code = 11
+
+
+class UnimplementedError(OpError):
+    """The runtime cannot do this."""
+
+    error_code = 12
 
 
 class InternalError(OpError):
@@ -141,5 +183,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("allow_grow", ["allow_growth", "visible_device_list"])
     "Did you mean 'allow_growth'?"
     """
-    nearest = get_close_matches(word, list(known), n=3, cutoff=0.6)
+    likeness = {name: SequenceMatcher(None, word, name).ratio() for name in known}
+    best = max(likeness.values(), default=0)
+    near = [name for name, ratio in likeness.items() if ratio >= max(0.6, best - 0.1)]
+    nearest = sorted(near, key=lambda name: -likeness[name])[:3]
     return f"Did you mean {' or '.join(map(repr, nearest))}?" if nearest else ""

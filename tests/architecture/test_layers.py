@@ -24,8 +24,17 @@ LAYERS = (
     "train",
     "tools",
 )
-BASE = {"errors", "units", "callsite", "deferred"}
-FACES = {"berth", "__version__", "config", "compat", "debugging", "device_lib", "test"}
+BASE = {"errors", "units", "callsite", "deferred", "dtypes"}
+FACES = {
+    "berth",
+    "__version__",
+    "config",
+    "compat",
+    "debugging",
+    "device_lib",
+    "test",
+    "timeline",
+}
 TOOLS = {"__main__"}
 
 MODULES = sorted(PACKAGE.rglob("*.py"))

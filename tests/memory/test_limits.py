@@ -138,9 +138,7 @@ def test_growth_is_the_environment_s(sim, caplog):
         ),
     ],
 )
-def test_system_memory_may_be_set(  # noqa: PLR0917 - a row of the table each
-    sim, caplog, option, variable, limit_mib, message
-):
+def test_system_memory_may_be_set(sim, caplog, option, variable, limit_mib, message):
     """§4.1: the variable wins over the option, and both over a fraction."""
     environ = {} if variable is None else {"TF_DEVICE_MIN_SYS_MEMORY_IN_MB": variable}
     sim("1xT4:1GiB", **environ)

@@ -122,19 +122,19 @@ def merge(
     """Combine two requests for one device. Job, replica and task never give way."""
     merged = target
     for field in ("job", "replica", "task"):
-        merged = _merge_field(field, merged, target, other)
+        merged = _merge_field(field, merged, other)
     if _conflict("type", target, other):
         if on_conflict is OnConflict.SOFTEN:
             return replace(merged, type=None, index=None)
         if on_conflict is OnConflict.OVERRIDE:
             merged = replace(merged, type=other.type)
-    merged = _merge_field("type", merged, target, other)
+    merged = _merge_field("type", merged, other)
     if _conflict("index", target, other):
         if on_conflict is OnConflict.SOFTEN:
             return replace(merged, index=None)
         if on_conflict is OnConflict.OVERRIDE:
             return replace(merged, index=other.index)
-    return _merge_field("index", merged, target, other)
+    return _merge_field("index", merged, other)
 
 
 def canonicalize(text: str, base_text: str) -> str:
@@ -183,11 +183,11 @@ def _conflict(field: str, a: FullName, b: FullName) -> bool:
     return mine is not None and theirs is not None and mine != theirs
 
 
-def _merge_field(field: str, merged: FullName, target: FullName, other: FullName) -> FullName:
+def _merge_field(field: str, merged: FullName, other: FullName) -> FullName:
     if _conflict(field, merged, other):
         plural = {"type": "types", "index": "ids"}.get(field, field + "s")
         raise _invalid(
-            f"Cannot merge devices with incompatible {plural}: '{target}' and '{other}'"
+            f"Cannot merge devices with incompatible {plural}: '{merged}' and '{other}'"
         )
     theirs = getattr(other, field)
     return merged if theirs is None else replace(merged, **{field: theirs})

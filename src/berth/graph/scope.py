@@ -40,11 +40,14 @@ class DeviceStack:
 
     def __init__(self) -> None:
         self._scopes: list[DeviceScope] = []
+        self._settled: tuple[str, tuple[DeviceScope, ...]] | None = ("", ())
+        """What a node that asks for nothing yet gets, if no function has to be asked."""
 
     def enter(self, device: DeviceRequest) -> DeviceScope:
         """Open a scope; ValueError if the name cannot be read."""
         scope = DeviceScope(_read(device), _written(device), call_site())
         self._scopes.append(scope)
+        self._settled = None
         return scope
 
     def exit(self, scope: DeviceScope) -> None:
@@ -52,10 +55,14 @@ class DeviceStack:
         if not self._scopes or self._scopes[-1] is not scope:
             raise RuntimeError("Exiting device scope without proper scope nesting.")
         self._scopes.pop()
+        self._settled = None
 
     def apply(self, op: Placeable) -> tuple[DeviceScope, ...]:
         """Set the device a new node asks for; return the scopes that had a say."""
-        applied = []
+        if self._settled is not None and not op.device:
+            op.device, scopes = self._settled
+            return scopes
+        can_settle, applied = not op.device, []
         for scope in reversed(self._scopes):
             applied.append(scope)
             if scope.request is None:
@@ -64,7 +71,10 @@ class DeviceStack:
                 inner = DeviceSpecV2.from_string(op.device)
                 op.device = scope.request.make_merged_spec(inner).to_string()
             else:
+                can_settle = False
                 op.device = _answer(scope.request(op))
+        if can_settle:
+            self._settled = op.device, tuple(applied)
         return tuple(applied)
 
 

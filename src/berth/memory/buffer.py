@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from berth.callsite import CallSite
+from berth.callsite import CallSite, Mark
 from berth.memory.arena import Arena
 
 
@@ -20,7 +20,7 @@ class Holder(NamedTuple):
 
     name: str
     op: str = ""
-    where: CallSite | None = None
+    where: CallSite | Mark | None = None
 
     def __str__(self) -> str:
         op = f" ({self.op})" if self.op else ""

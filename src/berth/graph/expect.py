@@ -1,0 +1,61 @@
+"""``expect_device``: a demand that what is built or run inside a block stays on a device."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from berth.callsite import Mark, mark_caller
+from berth.devices.full_name import FullName, parse_full_name, parse_local_name
+
+
+class Expectation(NamedTuple):
+    """The devices that are expected, and where that was said."""
+
+    written: str
+    devices: FullName
+    where: Mark
+
+
+class _Expectations(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Expectation] = []
+
+
+_open = _Expectations()
+
+
+def current_expectation() -> Expectation | None:
+    """Return the innermost expectation of this thread."""
+    return _open.stack[-1] if _open.stack else None
+
+
+@contextmanager
+def expect_device(device: str) -> Iterator[None]:
+    """Turn any fallback to another device into an error: for tests.
+
+    Operations that are made in this block, and those that a session runs in it, must be
+    placed on a device that the name means (``"GPU"``, ``"GPU:1"``, ``"/device:GPU:*"``),
+    unless the program asks for another by name.
+    """
+    if not isinstance(device, str):
+        raise TypeError(f"A device's name is a text like 'GPU', and not {device!r}.")
+    name = _read(device)
+    if name is None or name.type is None:
+        raise ValueError(
+            f"Cannot expect device '{device}': write a type like 'GPU', or a name like 'GPU:0'."
+        )
+    expectation = Expectation(device, name, mark_caller())
+    _open.stack.append(expectation)
+    try:
+        yield
+    finally:
+        _open.stack.remove(expectation)
+
+
+def _read(device: str) -> FullName | None:
+    if device.upper() in ("CPU", "GPU"):
+        return FullName(type=device.upper())
+    return parse_local_name(device.upper()) or parse_full_name(device)

@@ -1,0 +1,318 @@
+"""A graph: operations in the order they were made, and the scopes for the next ones.
+
+Invariants:
+  1. Operations are only ever added. ``ops[k].number == k``, and what an operation takes,
+     or waits for, has a smaller number: the order of making is an order of running.
+  2. Names are unique.
+  3. An operation that could not be made leaves no trace but the numbers in later names.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from berth.callsite import mark_caller
+from berth.graph.expect import current_expectation
+from berth.graph.lookup import Lookup
+from berth.graph.names import Names
+from berth.graph.operation import Operation
+from berth.graph.scope import DeviceRequest, DeviceStack
+from berth.graph.tensor import Tensor
+from berth.graph.text import GraphDef, node_def
+from berth.ops import builder
+from berth.ops.array import CONST, pack
+from berth.ops.convert import dtype_of, to_array
+from berth.ops.opdef import Attrs, OpDef
+from berth.ops.signature import check_types, shape_error, wanted_types
+
+
+class Graph(Lookup):
+    """A program's operations, before they are run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names = Names()
+        self.devices = DeviceStack()
+        self.seed: int | None = None
+        self.placement: Any = None
+        """Where the session that last placed this graph put its operations."""
+        self._lock = threading.RLock()
+        self._colocated: list[Operation] = []
+        self._controls: list[list[Operation]] = []
+        self._collections: dict[str, list[Any]] = {}
+        self._is_finalized = False
+
+    # --- making operations --------------------------------------------------------------
+
+    def apply(self, op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> Any:
+        """Add an operation; return its output, its outputs, or itself if it has none."""
+        with self._lock:
+            node = self._add(op, inputs, attrs, name)
+        outputs = node.outputs
+        if len(outputs) == 1:
+            return outputs[0]
+        return outputs or node
+
+    def _add(
+        self, op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None
+    ) -> Operation:
+        if self._is_finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+        full_name = self.names.unique(name or op.name)
+        if full_name in self.by_name:
+            raise ValueError(f"Duplicate node name in graph: '{full_name}'")
+        n_before = len(self.ops)
+        try:
+            tensors = self._tensors(op, inputs, full_name)
+            if op.simple_type is None or not _is_simple(op.simple_type, tensors):
+                check_types(op, tensors)
+            try:
+                types = op.infer(tensors, attrs)
+            except ValueError as error:
+                raise shape_error(error, op, full_name, tensors) from None
+            node = Operation(self, len(self.ops), op, full_name, attrs)
+            node.inputs = tensors
+            self._apply_scopes(node)
+        except BaseException:
+            self._forget_after(n_before)
+            raise
+        node.number = len(self.ops)
+        node.where = mark_caller()
+        node.outputs = [Tensor(node, k, dtype, dims) for k, (dtype, dims) in enumerate(types)]
+        for tensor in tensors:
+            tensor.consumers_list.append(node)
+        self.ops.append(node)
+        self.by_name[full_name] = node
+        return node
+
+    def _tensors(self, op: OpDef, inputs: Sequence[Any], name: str) -> tuple[Tensor, ...]:
+        """Return the inputs as tensors of this graph, constants made of what is none."""
+        for value in inputs:
+            if type(value) is not Tensor:
+                break
+            if value.op.graph is not self:
+                raise self._foreign(value)
+        else:
+            return tuple(inputs)
+        known = [self._as_own(value) for value in inputs]
+        types = wanted_types(op, known)
+        return tuple(
+            value
+            if isinstance(value, Tensor)
+            else self._convert(value, dtype, f"{name}/{arg}/")
+            for value, (arg, dtype) in zip(known, types, strict=True)
+        )
+
+    def _as_own(self, value: Any) -> Any:
+        """Return the tensor that a value stands for, or the value if it is none."""
+        if hasattr(value, "as_tensor"):
+            value = value.as_tensor()
+        if isinstance(value, Tensor) and value.graph is not self:
+            raise self._foreign(value)
+        return value
+
+    def _foreign(self, tensor: Tensor) -> ValueError:
+        return ValueError(
+            f"Tensor {tensor} must be from the same graph as the operations being built "
+            f"({self}, and not {tensor.graph})."
+        )
+
+    def _convert(self, value: Any, dtype: Any, name: str) -> Tensor:
+        if isinstance(value, list | tuple) and _holds_tensors(value):
+            packed: Tensor = pack(value, name=name)
+            return packed
+        array = to_array(value, dtype)
+        return self._add(CONST, (), {"dtype": dtype_of(array), "value": array}, name).outputs[0]
+
+    def convert(self, value: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+        """Return a value as a tensor of this graph; tensors as they are."""
+        value = self._as_own(value)
+        if not isinstance(value, Tensor):
+            with self._lock:
+                return self._convert(value, dtype, name or "Const")
+        if dtype is not None and not dtype.is_compatible_with(value.dtype):
+            raise ValueError(
+                f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype "
+                f"{value.dtype.name}: {value!r}"
+            )
+        return value
+
+    def _apply_scopes(self, node: Operation) -> None:
+        node.scopes = self.devices.apply(node)
+        if self._colocated:
+            groups = {
+                name.decode()[5:] for op in self._colocated for name in op.colocation_groups()
+            }
+            node.colocated_with = tuple(sorted(groups))
+            for op in self._colocated:
+                node.device = op.device or node.device
+        if self._controls:
+            taken = {tensor.op for tensor in node.inputs}
+            waits = dict.fromkeys(op for frame in self._controls for op in frame)
+            node.control_inputs = tuple(op for op in waits if op not in taken)
+        node.expected = current_expectation()
+
+    def _forget_after(self, n_ops: int) -> None:
+        for op in self.ops[n_ops:]:
+            del self.by_name[op.name]
+            for tensor in op.inputs:
+                tensor.consumers_list.remove(op)
+        del self.ops[n_ops:]
+
+    # --- scopes ---------------------------------------------------------------------------
+
+    @contextmanager
+    def as_default(self) -> Iterator[Graph]:
+        """Send operations to this graph inside the block."""
+        builder.enter(self)
+        try:
+            yield self
+        finally:
+            builder.leave(self)
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Put the names of the block's operations under a common one."""
+        outer = self.names.scope
+        if name and name[-1] != "/":
+            self.names.check_scope(name)
+            scope = self.names.unique_scope(name)
+        else:
+            scope = name[:-1] if name else ""
+        self.names.scope = scope
+        try:
+            yield f"{scope}/" if scope else ""
+        finally:
+            self.names.scope = outer
+
+    @contextmanager
+    def device(self, device: DeviceRequest) -> Iterator[None]:
+        """Ask for a device for the block's operations."""
+        stack = self.devices
+        scope = stack.enter(device)
+        try:
+            yield
+        finally:
+            if self.devices is not stack:
+                raise RuntimeError("Exiting device scope without proper scope nesting.")
+            stack.exit(scope)
+
+    @contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Keep the block's operations on the device of another; device scopes are shut out."""
+        if op is None and not ignore_existing:
+            raise ValueError(
+                "Trying to reset colocation (op is None) but ignore_existing is not True"
+            )
+        before = self._colocated, self.devices
+        target = [] if op is None else [self._operation_of(op)]
+        self._colocated = target if ignore_existing else [*self._colocated, *target]
+        self.devices = DeviceStack()
+        try:
+            yield
+        finally:
+            self._colocated, self.devices = before
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+        """Let the block's operations wait for others. None: for nothing around the block."""
+        before = self._controls
+        if control_inputs is None:
+            self._controls = []
+        else:
+            waits = [self._operation_of(item) for item in control_inputs]
+            self._controls = [*before, waits]
+        try:
+            yield
+        finally:
+            self._controls = before
+
+    def _operation_of(self, item: Any) -> Operation:
+        if isinstance(item, str | bytes):
+            item = self.as_graph_element(item)
+        op = getattr(item, "op", item)  # of a tensor or a variable
+        if not isinstance(op, Operation):
+            raise TypeError(
+                f"{item!r} is no operation or tensor: nothing can wait for it or be put beside "
+                "it."
+            )
+        if op.graph is not self:
+            raise ValueError(f"{item!r} is not an element of this graph.")
+        return op
+
+    # --- the rest ---------------------------------------------------------------------------
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """Return a name that no operation has."""
+        return self.names.unique(name) if mark_as_used else self.names.probe(name)
+
+    def get_name_scope(self) -> str:
+        """Return the names of the open scopes."""
+        return self.names.scope
+
+    def add_to_collection(self, name: str, value: Any) -> None:
+        """Keep a value under a name."""
+        self._check_not_finalized()
+        self._collections.setdefault(name, []).append(value)
+
+    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
+        """List the values kept under a name; with a scope, those whose own names match it."""
+        values = self._collections.get(name, [])
+        return [v for v in values if not scope or re.match(scope, _name_of(v))]
+
+    def get_collection_ref(self, name: str) -> list[Any]:
+        """Return the list itself, to be changed."""
+        return self._collections.setdefault(name, [])
+
+    def clear_collection(self, name: str) -> None:
+        """Forget what is kept under a name."""
+        self._check_not_finalized()
+        self._collections.pop(name, None)
+
+    def get_all_collection_keys(self) -> list[str]:
+        """List the names under which something is kept."""
+        return [name for name, values in self._collections.items() if values]
+
+    def as_graph_def(self) -> GraphDef:
+        """Describe the graph as data."""
+        return GraphDef([node_def(op) for op in self.ops])
+
+    @property
+    def version(self) -> int:
+        """How many operations there are: a number that grows with each."""
+        return len(self.ops)
+
+    @property
+    def finalized(self) -> bool:
+        return self._is_finalized
+
+    def finalize(self) -> None:
+        """Allow no further operations."""
+        self._is_finalized = True
+
+    def _check_not_finalized(self) -> None:
+        if self._is_finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+
+
+def _is_simple(allowed: frozenset[Any], tensors: tuple[Tensor, ...]) -> bool:
+    """Tell quickly whether all inputs are of one allowed type, as nearly always."""
+    first = tensors[0].dtype
+    return first in allowed and all(tensor.dtype is first for tensor in tensors)
+
+
+def _holds_tensors(values: Any) -> bool:
+    return any(
+        isinstance(v, Tensor)
+        or hasattr(v, "as_tensor")
+        or (isinstance(v, list | tuple) and _holds_tensors(v))
+        for v in values
+    )
+
+
+def _name_of(value: Any) -> str:
+    return str(getattr(value, "name", ""))

@@ -1,0 +1,34 @@
+"""The default graph: the one that operations go to while no other is entered."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from berth.graph.graph import Graph
+from berth.ops import builder
+
+_ground: list[Graph] = []
+
+
+def get_default_graph() -> Graph:
+    """Return the graph that operations go to now."""
+    return cast(Graph, builder.current())
+
+
+def reset_default_graph() -> None:
+    """Start the default graph anew; sessions of the old one keep it."""
+    if builder.is_entered():
+        raise AssertionError(
+            "Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared "
+            "graph, exit the nesting and create a new graph."
+        )
+    _ground.clear()
+
+
+def _ground_graph() -> Graph:
+    if not _ground:
+        _ground.append(Graph())
+    return _ground[0]
+
+
+builder.start_with(_ground_graph)

@@ -1,0 +1,68 @@
+"""The names of a graph's nodes: unique, and nested by scopes.
+
+Names that differ in case only would collide in files, so they count as equal. A repeated
+name gets a number: ``MatMul``, ``MatMul_1``, ``MatMul_2``.
+"""
+
+from __future__ import annotations
+
+import re
+
+_OP_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
+_INNER_NAME = re.compile(r"[A-Za-z0-9_.\\/>-]*")
+
+
+class Names:
+    """The names in use in one graph, and the scope that new ones go into."""
+
+    def __init__(self) -> None:
+        self.scope = ""
+        """The names of the open scopes, joined by ``/``."""
+        self._n_uses: dict[str, int] = {}
+
+    def unique(self, name: str) -> str:
+        """Return a full name that is not in use, and count it as used."""
+        if not name:
+            raise ValueError("An operation's name must not be empty.")
+        if name[-1] == "/":  # a scope's own name: for the node that the scope is about
+            full = name[:-1]
+            self._n_uses.setdefault(full.lower(), 1)
+            return full
+        self.check(name)
+        return self.unique_scope(name)
+
+    def unique_scope(self, name: str) -> str:
+        """Return a full name for a scope or a checked name, and count it as used."""
+        full = f"{self.scope}/{name}" if self.scope else name
+        key = full.lower()
+        n_uses = self._n_uses.get(key, 0)
+        self._n_uses[key] = n_uses + 1
+        if n_uses == 0:
+            return full
+        numbered = f"{key}_{n_uses}"
+        while numbered in self._n_uses:
+            n_uses += 1
+            numbered = f"{key}_{n_uses}"
+        self._n_uses[key] = n_uses + 1
+        self._n_uses[numbered] = 1
+        return f"{full}_{n_uses}"
+
+    def probe(self, name: str) -> str:
+        """Return the name that `unique` would, without counting it as used."""
+        before = dict(self._n_uses)
+        try:
+            return self.unique(name)
+        finally:
+            self._n_uses = before
+
+    def check(self, name: str) -> None:
+        """Raise ValueError unless this is a name that a node may have here."""
+        pattern = _INNER_NAME if self.scope else _OP_NAME
+        if not pattern.fullmatch(name):
+            raise ValueError(f"'{name}' is not a valid node name")
+
+    def check_scope(self, name: str) -> None:
+        """Raise ValueError unless this is a name that a scope may have here."""
+        pattern = _INNER_NAME if self.scope else _OP_NAME
+        if not pattern.fullmatch(name):
+            raise ValueError(f"'{name}' is not a valid scope name")

@@ -1,0 +1,124 @@
+"""An operation of a graph: what to compute, from what, and where it was asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from berth.callsite import Mark
+from berth.dtypes import DType
+from berth.graph.default import session_for
+from berth.graph.scope import DeviceScope
+from berth.graph.tensor import Tensor
+from berth.ops.opdef import Attrs, OpDef
+
+if TYPE_CHECKING:
+    from berth.graph.graph import Graph
+
+
+class Operation:
+    """One node of a graph."""
+
+    __slots__ = (
+        "__weakref__",
+        "attrs",
+        "colocated_with",
+        "control_inputs",
+        "definition",
+        "device",
+        "expected",
+        "graph",
+        "inputs",
+        "name",
+        "number",
+        "outputs",
+        "scopes",
+        "where",
+    )
+
+    def __init__(
+        self, graph: Graph, number: int, definition: OpDef, name: str, attrs: Attrs
+    ) -> None:
+        self.graph = graph
+        self.number = number
+        """Its position in the graph. Inputs come before the operations that take them."""
+        self.definition = definition
+        self.name = name
+        self.attrs = attrs
+        self.inputs: tuple[Tensor, ...] = ()
+        self.control_inputs: tuple[Operation, ...] = ()
+        """What must have run before it, though it takes nothing from it."""
+        self.outputs: list[Tensor] = []
+        self.device = ""
+        """The device it asks for; empty if it does not mind."""
+        self.scopes: tuple[DeviceScope, ...] = ()
+        """The device scopes that had a say in that, innermost first."""
+        self.colocated_with: tuple[str, ...] = ()
+        """The names of the operations whose device it must share."""
+        self.expected: Any = None
+        """What `expect_device` demanded where it was made."""
+        self.where: Mark
+
+    @property
+    def type(self) -> str:
+        """The name of the operation: ``MatMul``."""
+        return self.definition.name
+
+    @property
+    def main_type(self) -> DType | None:
+        """The type of elements that decides which kernels fit."""
+        definition = self.definition
+        if definition.simple_type is not None:
+            return self.inputs[0].dtype.base_dtype
+        if "dtype" in self.attrs:
+            dtype: DType = self.attrs["dtype"]
+            return dtype
+        hosts = definition.host_positions(len(self.inputs))
+        position = 0
+        for argument, tensors in self.arguments():
+            is_variable = isinstance(argument.type, str) and argument.type in definition.types
+            if is_variable and tensors and position not in hosts:
+                return tensors[0].dtype.base_dtype
+            position += len(tensors)
+        return None
+
+    def arguments(self) -> list[tuple[Any, tuple[Tensor, ...]]]:
+        """Pair each argument of the definition with the tensors given for it."""
+        declared = self.definition.arguments
+        n_listed = len(self.inputs) - sum(not a.is_list for a in declared)
+        pairs, position = [], 0
+        for argument in declared:
+            end = position + (n_listed if argument.is_list else 1)
+            pairs.append((argument, self.inputs[position:end]))
+            position = end
+        return pairs
+
+    def get_attr(self, name: str) -> Any:
+        """Return an attribute; ValueError if there is none of that name."""
+        attrs = self.all_attrs()
+        if name not in attrs:
+            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
+        return attrs[name]
+
+    def all_attrs(self) -> dict[str, Any]:
+        """Return the attributes, with the types that the inputs imply, by name."""
+        attrs = dict(self.attrs)
+        for argument, tensors in self.arguments():
+            if isinstance(argument.type, str) and tensors:
+                attrs[argument.type] = tensors[0].dtype.base_dtype
+            if argument.is_list:
+                attrs["N"] = len(tensors)
+        if self.colocated_with:
+            attrs["_class"] = [f"loc:@{name}".encode() for name in self.colocated_with]
+        return dict(sorted(attrs.items()))
+
+    def colocation_groups(self) -> list[bytes]:
+        """Name the groups whose device it shares; its own if there is no other."""
+        names = self.colocated_with or (self.name,)
+        return [f"loc:@{name}".encode() for name in names]
+
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Run this operation in a session, by default the default one."""
+        session_for(self, session).run(self, feed_dict)
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}' type={self.type}>"

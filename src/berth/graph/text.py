@@ -1,0 +1,111 @@
+"""Nodes and graphs as text: in the documents' form for errors, and as a GraphDef."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from berth.dtypes import DType, as_dtype
+from berth.graph.operation import Operation
+from berth.ops.shape import TensorShape, bracketed
+
+_N_VALUES = 3
+
+
+def node_text(op: Operation, device: str | None = None) -> str:
+    """Write a node as the documents do: ``b = Const[dtype=DT_FLOAT, …]()``.
+
+    `device` stands in for the name of the device that it asks for.
+    """
+    device = op.device if device is None else device
+    attrs = [f"{name}={attr_text(value)}" for name, value in op.all_attrs().items()]
+    if device:
+        attrs.append(f'_device="{device}"')
+    inputs = ", ".join(_input_names(op))
+    listed = f"[{', '.join(attrs)}]" if attrs else ""
+    return f"{op.name} = {op.type}{listed}({inputs})"
+
+
+def attrs_text(op: Operation) -> str:
+    """Write a node's attributes: ``T=DT_FLOAT, transpose_a=false``."""
+    return ", ".join(f"{name}={attr_text(value)}" for name, value in op.all_attrs().items())
+
+
+def attr_text(value: Any) -> str:
+    """Write one attribute's value as TensorFlow's runtime does."""
+    for kind, write in _WRITERS.items():
+        if isinstance(value, kind):
+            return write(value)
+    return str(value)
+
+
+def _array_text(array: np.ndarray[Any, Any]) -> str:
+    first = array.reshape(-1)[:_N_VALUES]
+    values = " ".join(_element_text(item) for item in first.tolist())
+    more = "..." if array.size > _N_VALUES else ""
+    dtype = as_dtype(array.dtype).type_string
+    return f"Tensor<type: {dtype} shape: {bracketed(array.shape)} values: {values}{more}>"
+
+
+def _element_text(item: Any) -> str:
+    if isinstance(item, bytes):
+        return item.decode(errors="replace")
+    return f"{item:g}" if isinstance(item, float) else str(item)
+
+
+_WRITERS: dict[type, Callable[[Any], str]] = {
+    bool: lambda value: str(value).lower(),
+    float: lambda value: f"{value:g}",
+    str: lambda value: f'"{value}"',
+    bytes: lambda value: f'"{value.decode(errors="replace")}"',
+    list: lambda value: f"[{', '.join(attr_text(item) for item in value)}]",
+    tuple: lambda value: f"[{', '.join(attr_text(item) for item in value)}]",
+    DType: lambda value: value.enum_name,
+    TensorShape: lambda value: bracketed(value.dims_or_none) if value else "<unknown>",
+    np.ndarray: _array_text,
+}
+
+
+def _input_names(op: Operation) -> list[str]:
+    """Name what a node takes; ``^`` marks those it only waits for."""
+    data = [t.op.name if t.value_index == 0 else t.name for t in op.inputs]
+    return data + [f"^{control.name}" for control in op.control_inputs]
+
+
+class NodeDef(NamedTuple):
+    """One node, as data: what a GraphDef lists."""
+
+    name: str
+    op: str
+    input: list[str]
+    device: str
+    attr: dict[str, Any]
+
+    def __str__(self) -> str:
+        lines = [f'name: "{self.name}"', f'op: "{self.op}"']
+        lines += [f'input: "{name}"' for name in self.input]
+        if self.device:
+            lines.append(f'device: "{self.device}"')
+        for name, value in self.attr.items():
+            lines.append(f'attr {{ key: "{name}" value {{ {attr_text(value)} }} }}')
+        return "\n".join(lines)
+
+
+class GraphDef(NamedTuple):
+    """A graph's nodes in the order they were made."""
+
+    node: list[NodeDef]
+
+    def __str__(self) -> str:
+        blocks = []
+        for node in self.node:
+            inner = "\n".join(f"  {line}" for line in str(node).splitlines())
+            blocks.append(f"node {{\n{inner}\n}}\n")
+        return "".join(blocks)
+
+
+def node_def(op: Operation) -> NodeDef:
+    """Describe one operation."""
+    return NodeDef(op.name, op.type, _input_names(op), op.device, op.all_attrs())

@@ -1,0 +1,1 @@
+"""What an operation is: signature, shape rule, kernels, gradient."""

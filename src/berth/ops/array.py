@@ -1,0 +1,311 @@
+"""Operations on whole arrays: constants, feeds, and changes of shape that move nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import ALL, as_dtype
+from berth.ops.builder import apply
+from berth.ops.compose import convert, is_integer, scope, type_of
+from berth.ops.convert import dtype_of, to_array
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
+from berth.ops.rules import (
+    INDEX,
+    Misfit,
+    bind_nothing,
+    everywhere_but_strings,
+    like_first,
+    merge_all,
+    merge_dims,
+    shape_of_value,
+)
+from berth.ops.shape import Dims, TensorShape, bracketed, read_dims
+
+ANY = {"T": ALL}
+_NOTHING = everywhere_but_strings(bind_nothing)
+
+# --- constants and feeds ------------------------------------------------------------------
+
+
+def _constant_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return ((attrs["dtype"], attrs["value"].shape),)
+
+
+CONST = OpDef("Const", "", _constant_type, kernels=_NOTHING, is_source=True)
+
+
+def constant(
+    value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    name: str = "Const",
+    verify_shape: bool = False,
+) -> Any:
+    """Make a tensor of a value. A single value, or the last one, fills a larger shape."""
+    array = to_array(value, None if dtype is None else as_dtype(dtype))
+    if shape is not None:
+        array = _shaped(array, read_dims(shape) or (), verify_shape)
+    attrs = {"dtype": dtype_of(array), "value": _frozen(array)}
+    return apply(CONST, (), attrs, name)
+
+
+def _shaped(array: np.ndarray[Any, Any], dims: Any, exactly: bool) -> np.ndarray[Any, Any]:
+    n_elements = int(np.prod(dims, dtype=np.int64))
+    if exactly and array.shape != tuple(dims):
+        raise TypeError(f"Expected Tensor's shape: {tuple(dims)}, got {array.shape}.")
+    if array.size > n_elements or (array.size == 0 and n_elements):
+        raise ValueError(
+            f"Too many elements provided. Needed at most {n_elements}, but received "
+            f"{array.size}"
+            if array.size
+            else f"Cannot fill shape {list(dims)} from no value at all."
+        )
+    if array.size < n_elements:
+        flat = array.reshape(-1)
+        array = np.concatenate([flat, np.repeat(flat[-1:], n_elements - array.size)])
+    shaped: np.ndarray[Any, Any] = array.reshape(dims)
+    return shaped
+
+
+def _frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return a copy that nobody can change: the user may go on writing into theirs."""
+    own = np.array(array, order="C")
+    own.flags.writeable = False
+    return own
+
+
+def _placeholder_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return ((attrs["dtype"], attrs["shape"].dims_or_none),)
+
+
+PLACEHOLDER = OpDef("Placeholder", "", _placeholder_type, kernels=_NOTHING, is_source=True)
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
+    """Make a tensor whose value every run must be fed."""
+    attrs = {"dtype": as_dtype(dtype).base_dtype, "shape": TensorShape(shape)}
+    return apply(PLACEHOLDER, (), attrs, name)
+
+
+def _default_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    """Type of the default: a feed of another shape takes its place, and this rule's too."""
+    default = inputs[0]
+    merge_dims(default.dims, attrs["shape"].dims_or_none)
+    return ((default.dtype.base_dtype, default.dims),)
+
+
+PLACEHOLDER_WITH_DEFAULT = OpDef(
+    "PlaceholderWithDefault",
+    "input:T",
+    _default_type,
+    types=ANY,
+    kernels=_NOTHING,
+    is_alias=True,
+)
+
+
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Any:
+    """Make a tensor that a run may feed; else it has the value of another."""
+    attrs = {"shape": TensorShape(shape)}
+    output = apply(PLACEHOLDER_WITH_DEFAULT, (input,), attrs, name)
+    output.dims = attrs["shape"].dims_or_none  # what may be fed, not what the default is
+    return output
+
+
+# --- the same bytes, perhaps in another shape ---------------------------------------------
+
+IDENTITY = OpDef("Identity", "input:T", like_first, types=ANY, kernels=_NOTHING, is_alias=True)
+STOP_GRADIENT = OpDef(
+    "StopGradient", "input:T", like_first, types=ANY, kernels=_NOTHING, is_alias=True
+)
+
+
+def identity(input: Any, name: str | None = None) -> Any:
+    """Return a tensor of the same value: a node of its own, for scopes and dependencies."""
+    return apply(IDENTITY, (input,), {}, name)
+
+
+def stop_gradient(input: Any, name: str | None = None) -> Any:
+    """Return a tensor of the same value, which gradients do not go back through."""
+    return apply(STOP_GRADIENT, (input,), {}, name)
+
+
+def _reshaped(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    tensor, shape = inputs
+    dtype = tensor.dtype.base_dtype
+    dims = shape_of_value(shape)
+    if shape.value is None or tensor.dims is None or None in tensor.dims:
+        return ((dtype, dims),)
+    return ((dtype, _fill_in(tensor.dims, [int(size) for size in shape.value])),)
+
+
+def _fill_in(old: Sequence[Any], new: list[int]) -> Dims:
+    """Work out the one size that a reshape leaves open."""
+    n_elements = int(np.prod(old, dtype=np.int64))
+    known = int(np.prod([size for size in new if size != -1], dtype=np.int64))
+    open_sizes = [axis for axis, size in enumerate(new) if size == -1]
+    if len(open_sizes) > 1:
+        raise ValueError(
+            f"Only one input size may be -1, not both {open_sizes[0]} and {open_sizes[1]}"
+        )
+    if not open_sizes:
+        if known != n_elements:
+            raise Misfit(
+                f"Cannot reshape a tensor with {n_elements} elements to shape "
+                f"{bracketed(tuple(new))} ({known} elements)",
+                f"Input to reshape is a tensor with {n_elements} values, but the requested "
+                f"shape has {known}",
+            )
+        return tuple(new)
+    if known == 0 and n_elements == 0:
+        # TensorFlow leaves out the sizes that are zero on both sides.
+        n_elements = int(np.prod([size for size in old if size], dtype=np.int64))
+        known = int(np.prod([size for size in new if size not in (0, -1)], dtype=np.int64))
+    if known == 0 or n_elements % known:
+        raise Misfit(
+            f"Dimension size must be evenly divisible by {known} but is {n_elements}",
+            f"Input to reshape is a tensor with {n_elements} values, but the requested shape "
+            f"requires a multiple of {known}",
+        )
+    return tuple(n_elements // known if size == -1 else size for size in new)
+
+
+RESHAPE = OpDef(
+    "Reshape",
+    "tensor:T shape:Tshape",
+    _reshaped,
+    types={"T": ALL, "Tshape": INDEX},
+    kernels=_NOTHING,
+    host_inputs=(1,),
+    is_alias=True,
+)
+
+
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
+    """Give a tensor another shape of as many elements; -1 leaves one size open."""
+    if isinstance(shape, TensorShape):
+        shape = [-1 if size is None else size for size in shape]
+    return apply(RESHAPE, (tensor, shape), {}, name)
+
+
+def _expanded(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    tensor, axis = inputs
+    dtype = tensor.dtype.base_dtype
+    if tensor.dims is None:
+        return ((dtype, None),)
+    rank = len(tensor.dims)
+    if axis.value is None:
+        return ((dtype, (None,) * (rank + 1)),)
+    position = int(axis.value.reshape(-1)[0])
+    if not -rank - 1 <= position <= rank:
+        message = f"dim {position} not in the interval [{-rank - 1}, {rank}]."
+        at_run = f"Tried to expand dim index {position} for tensor with {rank} dimensions."
+        raise Misfit(message, at_run)
+    position %= rank + 1
+    return ((dtype, (*tensor.dims[:position], 1, *tensor.dims[position:])),)
+
+
+EXPAND_DIMS = OpDef(
+    "ExpandDims",
+    "input:T dim:Tdim",
+    _expanded,
+    types={"T": ALL, "Tdim": INDEX},
+    kernels=_NOTHING,
+    host_inputs=(1,),
+    is_alias=True,
+)
+
+
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+    """Add an axis of size 1 before an axis, or after the last for -1."""
+    axis = either_name("axis", axis, "dim", dim)
+    if axis is None:
+        raise ValueError("Must specify an axis argument to tf.expand_dims()")
+    return apply(EXPAND_DIMS, (input, axis), {}, name)
+
+
+def either_name(new: str, value: Any, old: str, old_value: Any) -> Any:
+    """Return an argument that has two names; ValueError if it was given under both."""
+    if old_value is None:
+        return value
+    if value is not None:
+        raise ValueError(f"Cannot specify both '{old}' and '{new}'.")
+    return old_value
+
+
+def _squeezed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    tensor = inputs[0]
+    dtype, dims, axes = tensor.dtype.base_dtype, tensor.dims, attrs["squeeze_dims"]
+    if dims is None or (not axes and None in dims):
+        return ((dtype, None),)
+    rank, dropped = len(dims), set()
+    for position, axis in enumerate(axes):
+        if not -rank <= axis < rank:
+            message = f"squeeze_dims[{position}] not in [{-rank},{rank})."
+            raise Misfit(
+                message, f"Tried to squeeze dim index {axis} for tensor with {rank} dimensions."
+            )
+        size = dims[axis]
+        if size not in (1, None):
+            raise ValueError(
+                f"Can not squeeze dim[{axis % rank}], expected a dimension of 1, got {size}"
+            )
+        dropped.add(axis % rank)
+    if not axes:
+        dropped = {axis for axis, size in enumerate(dims) if size == 1}
+    return ((dtype, tuple(size for axis, size in enumerate(dims) if axis not in dropped)),)
+
+
+SQUEEZE = OpDef("Squeeze", "input:T", _squeezed, types=ANY, kernels=_NOTHING, is_alias=True)
+
+
+def squeeze(
+    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
+) -> Any:
+    """Drop axes of size 1: those given, or all."""
+    axis = either_name("axis", axis, "squeeze_dims", squeeze_dims)
+    axes = [axis] if is_integer(axis) else list(axis or ())
+    return apply(SQUEEZE, (input,), {"squeeze_dims": [int(a) for a in axes]}, name)
+
+
+# --- joining along a new axis -------------------------------------------------------------
+
+
+def _packed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    def at_run(k: int) -> str:
+        return (
+            f"Shapes of all inputs must match: values[0].shape = {bracketed(inputs[0].dims)} "
+            f"!= values[{k}].shape = {bracketed(inputs[k].dims)}"
+        )
+
+    dims = merge_all(inputs, at_run)
+    if dims is None:
+        return ((inputs[0].dtype.base_dtype, None),)
+    axis = attrs["axis"] % (len(dims) + 1)
+    return ((inputs[0].dtype.base_dtype, (*dims[:axis], len(inputs), *dims[axis:])),)
+
+
+def _bind_pack(launch: Launch) -> Call:
+    out = launch.outputs[0]
+    axis = launch.attrs["axis"] % out.ndim
+    wide = tuple(launch.xp.expand_dims(array, axis) for array in launch.inputs)
+    return launch.xp.concatenate, (wide, axis, out)
+
+
+PACK = OpDef(
+    "Pack", "values:T*", _packed, types=ANY, kernels=everywhere_but_strings(_bind_pack)
+)
+
+
+def pack(values: Any, axis: int = 0, name: str | None = None) -> Any:
+    """Join tensors of one shape along a new axis; what is no tensor becomes one."""
+    known = next((t for t in map(type_of, values) if t is not None), None)
+    with scope("stack", name) as inner:
+        tensors = tuple(
+            convert(value, None if type_of(value) else known, str(position))
+            for position, value in enumerate(values)
+        )
+        return apply(PACK, tensors, {"axis": axis}, inner)

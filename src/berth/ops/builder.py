@@ -1,0 +1,72 @@
+"""The one verb through which every operation passes: `apply`.
+
+What it does depends on who is building: a graph adds a node, an eager program computes.
+Each is a `Builder`; the innermost that a thread has entered is the current one, and below
+them all lies the one that the program started with.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from berth.ops.opdef import Attrs, OpDef
+
+
+class Builder(Protocol):
+    """Something that takes operations."""
+
+    def apply(self, op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> Any:
+        """Take one operation; return its output, a list of them, or the operation itself.
+
+        Inputs that are no tensors yet are converted, under the operation's name.
+        """
+        ...
+
+
+class _Entered(threading.local):
+    def __init__(self) -> None:
+        self.builders: list[Builder] = []
+
+
+_entered = _Entered()
+_ground: list[Callable[[], Builder]] = []
+
+
+def start_with(find_builder: Callable[[], Builder]) -> None:
+    """Say where operations go while no builder is entered."""
+    _ground[:] = [find_builder]
+
+
+def enter(builder: Builder) -> None:
+    """Make a builder this thread's current one."""
+    _entered.builders.append(builder)
+
+
+def leave(builder: Builder) -> None:
+    """Undo `enter`; the builder must be the innermost."""
+    builders = _entered.builders
+    if not builders or builders[-1] is not builder:
+        raise AssertionError(
+            "Nesting violated for default stack of <class 'berth.Graph'> objects"
+        )
+    builders.pop()
+
+
+def current() -> Builder:
+    """Return the builder that operations go to now."""
+    builders = _entered.builders
+    return builders[-1] if builders else _ground[0]()
+
+
+def apply(op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None = None) -> Any:
+    """Give one operation to the current builder."""
+    builders = _entered.builders
+    builder = builders[-1] if builders else _ground[0]()
+    return builder.apply(op, inputs, attrs, name)
+
+
+def is_entered() -> bool:
+    """Tell whether this thread has entered a builder."""
+    return bool(_entered.builders)

@@ -1,0 +1,213 @@
+"""Comparisons, logic, and the choice between two tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from berth.dtypes import INTEGERS, NUMBERS, REAL, bool_, string
+from berth.ops.builder import apply
+from berth.ops.compose import convert, scope, type_of
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
+from berth.ops.rules import (
+    Misfit,
+    broadcast_to_bool,
+    common_dims,
+    elementwise,
+    everywhere_but_strings,
+    merge_dims,
+    truth_like_first,
+)
+from berth.ops.shape import Dims, bracketed
+
+# --- comparisons --------------------------------------------------------------------------
+
+_EQUATABLE = (*NUMBERS, bool_, string)
+
+EQUAL = elementwise("Equal", "x:T y:T", "equal", _EQUATABLE, broadcast_to_bool)
+NOT_EQUAL = elementwise("NotEqual", "x:T y:T", "not_equal", _EQUATABLE, broadcast_to_bool)
+LESS = elementwise("Less", "x:T y:T", "less", REAL, broadcast_to_bool)
+LESS_EQUAL = elementwise("LessEqual", "x:T y:T", "less_equal", REAL, broadcast_to_bool)
+GREATER = elementwise("Greater", "x:T y:T", "greater", REAL, broadcast_to_bool)
+GREATER_EQUAL = elementwise("GreaterEqual", "x:T y:T", "greater_equal", REAL, broadcast_to_bool)
+
+
+def equal(x: Any, y: Any, name: str | None = None) -> Any:
+    """Tell where x == y."""
+    return apply(EQUAL, (x, y), {}, name)
+
+
+def not_equal(x: Any, y: Any, name: str | None = None) -> Any:
+    """Tell where x != y."""
+    return apply(NOT_EQUAL, (x, y), {}, name)
+
+
+def less(x: Any, y: Any, name: str | None = None) -> Any:
+    """Tell where x < y."""
+    return apply(LESS, (x, y), {}, name)
+
+
+def less_equal(x: Any, y: Any, name: str | None = None) -> Any:
+    """Tell where x <= y."""
+    return apply(LESS_EQUAL, (x, y), {}, name)
+
+
+def greater(x: Any, y: Any, name: str | None = None) -> Any:
+    """Tell where x > y."""
+    return apply(GREATER, (x, y), {}, name)
+
+
+def greater_equal(x: Any, y: Any, name: str | None = None) -> Any:
+    """Tell where x >= y."""
+    return apply(GREATER_EQUAL, (x, y), {}, name)
+
+
+# --- logic --------------------------------------------------------------------------------
+
+LOGICAL_AND = elementwise(
+    "LogicalAnd", "x:bool y:bool", "logical_and", (bool_,), broadcast_to_bool
+)
+LOGICAL_OR = elementwise(
+    "LogicalOr", "x:bool y:bool", "logical_or", (bool_,), broadcast_to_bool
+)
+LOGICAL_NOT = elementwise("LogicalNot", "x:bool", "logical_not", (bool_,), truth_like_first)
+BITWISE_AND = elementwise("BitwiseAnd", "x:T y:T", "bitwise_and", INTEGERS)
+BITWISE_OR = elementwise("BitwiseOr", "x:T y:T", "bitwise_or", INTEGERS)
+BITWISE_XOR = elementwise("BitwiseXor", "x:T y:T", "bitwise_xor", INTEGERS)
+
+
+def logical_and(x: Any, y: Any, name: str | None = None) -> Any:
+    """Tell where both are true."""
+    return apply(LOGICAL_AND, (x, y), {}, name)
+
+
+def logical_or(x: Any, y: Any, name: str | None = None) -> Any:
+    """Tell where at least one is true."""
+    return apply(LOGICAL_OR, (x, y), {}, name)
+
+
+def logical_not(x: Any, name: str | None = None) -> Any:
+    """Tell where x is false."""
+    return apply(LOGICAL_NOT, (x,), {}, name)
+
+
+def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Any:
+    """Tell where exactly one is true."""
+    either = logical_or(x, y)
+    return logical_and(either, logical_not(logical_and(x, y)), name=name)
+
+
+def bitwise_and(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the bits that are set in both."""
+    return apply(BITWISE_AND, (x, y), {}, name)
+
+
+def bitwise_or(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the bits that are set in at least one."""
+    return apply(BITWISE_OR, (x, y), {}, name)
+
+
+def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the bits that are set in exactly one."""
+    return apply(BITWISE_XOR, (x, y), {}, name)
+
+
+def both(x: Any, y: Any) -> Any:
+    """Do what ``x & y`` does: logic for truth values, bits for integers."""
+    if bool_ in (type_of(x), type_of(y)):
+        return apply(LOGICAL_AND, (x, y), {}, "and")
+    with scope("and"):
+        return bitwise_and(_first(x, y), y)
+
+
+def either(x: Any, y: Any) -> Any:
+    """Do what ``x | y`` does: logic for truth values, bits for integers."""
+    if bool_ in (type_of(x), type_of(y)):
+        return apply(LOGICAL_OR, (x, y), {}, "or")
+    with scope("or"):
+        return bitwise_or(_first(x, y), y)
+
+
+def one_of(x: Any, y: Any) -> Any:
+    """Do what ``x ^ y`` does: logic for truth values, bits for integers."""
+    with scope("xor") as inner:
+        x = _first(x, y)
+        if bool_ in (type_of(x), type_of(y)):
+            return logical_xor(x, y, inner)
+        return bitwise_xor(x, y)
+
+
+def _first(x: Any, y: Any) -> Any:
+    """Return the first operand as a tensor: it is plain if the second one's class was asked."""
+    return x if type_of(x) else convert(x, type_of(y), "x")
+
+
+# --- choice -------------------------------------------------------------------------------
+
+
+def _selected(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    """Choose by element, by row if the condition is a vector, or all at once."""
+    condition, then, other = inputs
+    at_run = (
+        "'then' and 'else' must have the same size.  but received: "
+        f"{bracketed(then.dims)} vs. {bracketed(other.dims)}"
+    )
+    dims = merge_dims(then.dims, other.dims, at_run)
+    return ((then.dtype.base_dtype, _check_condition(condition.dims, dims)),)
+
+
+def _check_condition(condition: Dims, dims: Dims) -> Dims:
+    if condition is None or dims is None or condition == ():
+        return dims
+    if len(condition) == 1 and len(dims) > 1:
+        at_run = (
+            "Number of batches of 'then' must match size of 'cond', but saw: "
+            f"{dims[0]} vs. {condition[0]}"
+        )
+        merge_dims(condition, dims[:1], at_run)
+        return dims
+    if len(condition) != len(dims):
+        merge_dims(dims, condition)
+    return merge_dims(condition, dims)
+
+
+def _bind_select(launch: Launch) -> Call:
+    condition, then, other = launch.inputs
+    if condition.ndim == 1 and then.ndim > 1:
+        condition = condition.reshape(-1, *(1 for _ in then.shape[1:]))
+    return _select, (launch.xp.copyto, condition, then, other, launch.outputs[0])
+
+
+def _select(copyto: Any, condition: Any, then: Any, other: Any, out: Any) -> None:
+    copyto(out, other)
+    copyto(out, then, where=condition)
+
+
+SELECT = OpDef(
+    "Select",
+    "condition:bool t:T e:T",
+    _selected,
+    types={"T": _EQUATABLE},
+    kernels=everywhere_but_strings(_bind_select),
+)
+
+
+def _selected_broadcast(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    condition, then, other = inputs
+    try:
+        dims = common_dims(condition.dims, common_dims(then.dims, other.dims))
+    except Misfit as error:
+        shapes = ", ".join(bracketed(tensor.dims) for tensor in inputs)
+        raise Misfit(str(error), f"Incompatible shapes: {shapes}") from None
+    return ((then.dtype.base_dtype, dims),)
+
+
+SELECT_V2 = OpDef(
+    "SelectV2",
+    "condition:bool t:T e:T",
+    _selected_broadcast,
+    types={"T": _EQUATABLE},
+    kernels=everywhere_but_strings(
+        lambda launch: (_select, (launch.xp.copyto, *launch.inputs, launch.outputs[0]))
+    ),
+)

@@ -1,0 +1,60 @@
+"""Operations that are made of several: their parts share a name scope, as in TensorFlow.
+
+with scope("truediv", name) as inner:      truediv/
+    y = convert(y, dtype, "y")             truediv/y
+    return apply(REAL_DIV, (x, y), {}, inner)   truediv
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, cast
+
+from berth.dtypes import DType
+from berth.ops.builder import Builder, current
+
+
+class Composer(Builder, Protocol):
+    """What a builder offers to operations that are made of several."""
+
+    def name_scope(self, name: str | None) -> AbstractContextManager[str]:
+        """Put the names of the block's operations under a common one."""
+        ...
+
+    def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]:
+        """Let the block's operations wait for others."""
+        ...
+
+    def device(self, device: Any) -> AbstractContextManager[None]:
+        """Ask for a device for the block's operations."""
+        ...
+
+    def convert(self, value: Any, dtype: DType | None = None, name: str | None = None) -> Any:
+        """Return a value as a tensor; tensors as they are."""
+        ...
+
+
+def scope(default: str, name: str | None = None) -> AbstractContextManager[str]:
+    """Open a name scope; give the name for the operation that the whole is about."""
+    return cast(Composer, current()).name_scope(name or default)
+
+
+def convert(value: Any, dtype: DType | None = None, name: str | None = None) -> Any:
+    """Return a value as a tensor of the current builder; tensors as they are."""
+    return cast(Composer, current()).convert(value, dtype, name)
+
+
+def type_of(value: Any) -> DType | None:
+    """Return the type of a tensor or variable; None for a plain value, which has none yet."""
+    dtype = getattr(value, "dtype", None)
+    return dtype.base_dtype if isinstance(dtype, DType) else None
+
+
+def is_tensor(value: Any) -> bool:
+    """Tell whether a value is a tensor already. A variable has yet to become one."""
+    return hasattr(value, "dims") and type_of(value) is not None
+
+
+def is_integer(value: Any) -> bool:
+    """Tell whether a value is a plain integer, Python's or NumPy's."""
+    return hasattr(value, "__index__") and not getattr(value, "shape", ())

@@ -1,0 +1,96 @@
+"""Python values as arrays, by TensorFlow's rules: an int is an int32, a float a float32.
+
+An array of NumPy's keeps its type. A wanted type must be able to hold the value's kind:
+no float becomes an integer unasked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import DType, as_dtype, float32, string
+
+_KINDS_INTO = {"f": "fiub", "i": "iu", "u": "iu", "b": "b", "c": "cfiub"}
+"""The NumPy kinds of values that a type of each kind accepts."""
+
+
+def to_array(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
+    """Make a host array of a value; TypeError or ValueError if that cannot be.
+
+    >>> to_array([1, 2]).dtype, to_array(1.5).dtype, to_array(np.float64(1)).dtype
+    (dtype('int32'), dtype('float32'), dtype('float64'))
+    """
+    if value is None:
+        raise ValueError("None values not supported.")
+    kind = type(value)
+    if kind is float and (dtype is None or dtype is float32):  # by far the commonest
+        return np.array(value, np.float32)
+    is_typed = isinstance(value, np.ndarray | np.generic)
+    array = _read(value)
+    if array.dtype.kind in "OSU":
+        return _strings(array, value, dtype)
+    if dtype is None:
+        return array if is_typed else _narrowed(array)
+    wanted = dtype.base_dtype
+    is_fitting = array.dtype.kind in _KINDS_INTO.get(wanted.kind, "")
+    if not is_fitting and (array.size or is_typed):
+        raise _mismatch(value, array, wanted)
+    return _fitting(value, array, wanted)
+
+
+def dtype_of(array: np.ndarray[Any, Any]) -> DType:
+    """Return the type of an array that `to_array` made."""
+    return as_dtype(array.dtype)
+
+
+def _read(value: Any) -> np.ndarray[Any, Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(
+            f"Can't convert non-rectangular Python sequence to Tensor: {value!r}"
+        ) from error
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _narrowed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Give Python's numbers TensorFlow's default types, if they fit."""
+    if array.dtype == np.float64:
+        return array.astype(np.float32)
+    if array.dtype == np.int64:
+        narrow = array.astype(np.int32)
+        return narrow if np.array_equal(narrow, array) else array
+    return array
+
+
+def _fitting(value: Any, array: np.ndarray[Any, Any], wanted: DType) -> np.ndarray[Any, Any]:
+    with np.errstate(all="ignore"):
+        converted = array.astype(wanted.np_dtype)
+    if wanted.is_integer and not np.array_equal(converted, array):
+        raise TypeError(
+            f"Cannot convert {value!r} to a {wanted.name}: it does not fit into that type."
+        )
+    return converted
+
+
+def _strings(
+    array: np.ndarray[Any, Any], value: Any, dtype: DType | None
+) -> np.ndarray[Any, Any]:
+    texts = np.empty(array.shape, object)
+    flat = texts.reshape(-1)
+    for index, item in enumerate(array.reshape(-1).tolist()):
+        if not isinstance(item, str | bytes):
+            raise TypeError(f"Failed to convert elements of {value!r} to Tensor.")
+        flat[index] = item.encode() if isinstance(item, str) else item
+    if dtype is not None and dtype.base_dtype is not string:
+        raise _mismatch(value, texts, dtype.base_dtype)
+    return texts
+
+
+def _mismatch(value: Any, array: np.ndarray[Any, Any], wanted: DType) -> TypeError:
+    found = type(value).__name__
+    if isinstance(value, np.ndarray | np.generic):
+        found = array.dtype.name
+    return TypeError(f"Expected {wanted.name}, got {value!r} of type '{found}' instead.")

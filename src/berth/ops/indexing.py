@@ -1,0 +1,119 @@
+"""``tensor[…]``: Python's indices as the numbers and masks of a strided slice, and masks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import DType, bool_, int32
+from berth.ops.array import constant, pack, reshape, squeeze
+from berth.ops.builder import apply
+from berth.ops.compose import convert, scope, type_of
+from berth.ops.gathering import gather, where
+from berth.ops.joining import concat
+from berth.ops.metadata import shape as shape_of
+from berth.ops.reduction import reduce_prod
+from berth.ops.rules import INDEX
+from berth.ops.shape import is_known, merge
+from berth.ops.slicing import STRIDED_SLICE
+
+_MASKS = ("begin_mask", "ellipsis_mask", "end_mask", "new_axis_mask", "shrink_axis_mask")
+
+
+class _Numbers:
+    """An index of Python's, as numbers and masks."""
+
+    def __init__(self) -> None:
+        self.begin: list[Any] = []
+        self.end: list[Any] = []
+        self.strides: list[Any] = []
+        self.masks = dict.fromkeys(_MASKS, 0)
+
+    def add(self, part: Any) -> None:
+        bit = 1 << len(self.begin)
+        begin, end, stride = 0, 0, 1
+        if isinstance(part, slice):
+            self.masks["begin_mask"] |= bit if part.start is None else 0
+            self.masks["end_mask"] |= bit if part.stop is None else 0
+            begin = 0 if part.start is None else part.start
+            end = 0 if part.stop is None else part.stop
+            stride = 1 if part.step is None else part.step
+        elif part is Ellipsis or part is None:
+            self.masks["ellipsis_mask" if part is Ellipsis else "new_axis_mask"] |= bit
+        else:
+            _check_part(part)
+            self.masks["shrink_axis_mask"] |= bit
+            begin, end = part, part + 1
+        self.begin.append(begin)
+        self.end.append(end)
+        self.strides.append(stride)
+
+
+def _check_part(part: Any) -> None:
+    is_number = type_of(part) in INDEX if type_of(part) else hasattr(part, "__index__")
+    if not is_number or isinstance(part, bool):
+        raise TypeError(
+            "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
+            f"tf.int32/tf.int64 tensors are valid indices, got {part!r}"
+        )
+
+
+def getitem(tensor: Any, key: Any) -> Any:
+    """Do what ``tensor[key]`` does."""
+    if type_of(key) is bool_ or getattr(key, "dtype", None) == np.bool_:
+        return boolean_mask(tensor, key)
+    numbers = _Numbers()
+    for part in key if isinstance(key, list | tuple) else (key,):
+        numbers.add(part)
+    parts = (numbers.begin, numbers.end, numbers.strides)
+    dtype = next((type_of(n) for part in parts for n in part if type_of(n)), None) or int32
+    with scope("strided_slice") as inner:
+        begin, end, strides = (_stacked(part, dtype) for part in parts)
+        return apply(STRIDED_SLICE, (tensor, begin, end, strides), numbers.masks, inner)
+
+
+def _stacked(numbers: list[Any], dtype: DType) -> Any:
+    if any(type_of(number) for number in numbers):
+        return pack(numbers, name="stack")
+    return constant(np.array(numbers, dtype.np_dtype), name="stack")
+
+
+def boolean_mask(
+    tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
+) -> Any:
+    """Keep the elements, or rows, where a mask is true."""
+    with scope("boolean_mask", name):
+        tensor = convert(tensor, None, "tensor")
+        mask = convert(mask, None, "mask")
+        start = 0 if axis is None else axis
+        end = start + _check_mask(tensor, mask, start)
+        n_elements = reduce_prod(shape_of(tensor)[start:end], [0])
+        before, after = shape_of(tensor)[:start], shape_of(tensor)[end:]
+        rows = reshape(tensor, concat([before, [n_elements], after], 0))
+        if tensor.dims is not None:
+            masked = tensor.dims[start:end]
+            n_rows = int(np.prod(masked)) if is_known(masked) else None
+            rows.set_shape([*tensor.dims[:start], n_rows, *tensor.dims[end:]])
+        kept = squeeze(where(reshape(mask, [-1])), [1])
+        return gather(rows, kept, axis=start)
+
+
+def _check_mask(tensor: Any, mask: Any, axis: int) -> int:
+    """Return how many axes a mask has; ValueError if it does not fit the tensor."""
+    if mask.dims is None:
+        raise ValueError(
+            "Number of mask dimensions must be specified, even if some dimensions are None.  "
+            "E.g. shape=[None] is ok, but shape=None is not."
+        )
+    if mask.dims == ():
+        raise ValueError("mask cannot be scalar.")
+    n_axes = len(mask.dims)
+    if tensor.dims is not None:
+        masked = tensor.dims[axis : axis + n_axes]
+        try:
+            merge(masked, mask.dims)
+        except ValueError:
+            message = f"Shapes {masked} and {mask.dims} are incompatible"
+            raise ValueError(message) from None
+    return n_axes

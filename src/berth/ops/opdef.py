@@ -1,0 +1,246 @@
+"""What an operation is: arguments, types, shape rule, kernels, gradient, side by side.
+
+An `OpDef` is data. Adding an operation means writing one, and the Python function that
+users call; graphs, the placer, the planner and the executor read the tables here and know
+no operation by name.
+
+    arguments   ``"a:T b:T"``: names, and the type (or type variable) of each; ``inputs:T*``
+                is a list
+    infer       types and shapes of the outputs, from those of the inputs. It sees shapes
+                known in part while a graph is built, and in full while a plan is made
+    kernels     one for each type of device that can run it: a *binder* that turns arrays
+                into a call ready to be made, again and again
+    gradient    how to go back through it, or NOT_DIFFERENTIABLE
+
+Rules for kernels:
+  1. A call fills the outputs it was bound to and allocates nothing that counts: memory,
+     scratch included, was there before.
+  2. An *elementwise* function may be given one of its inputs as its output. It computes
+     each element from that element of the inputs alone, so slices can be done apart.
+  3. *Host inputs* (a shape, an axis) arrive as host arrays, whose values are known when
+     the call is bound. Everything else lives on the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import Enum
+from typing import Any, NamedTuple, Protocol
+
+from berth.dtypes import ALL, DType, as_dtype
+from berth.errors import did_you_mean
+from berth.ops.shape import Dims
+
+Attrs = Mapping[str, Any]
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
+OutputType = tuple[DType, Dims]
+
+
+class Typed(Protocol):
+    """What a shape rule sees of an input."""
+
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def dims(self) -> Dims: ...
+    @property
+    def value(self) -> Any:
+        """The value as a host array, if it is known; else None."""
+        ...
+
+
+class Launch(NamedTuple):
+    """What a kernel is bound to."""
+
+    xp: Any
+    inputs: Sequence[Any]
+    outputs: Sequence[Any]
+    attrs: Attrs
+    scratch: Sequence[Any] = ()
+    state: Any = None
+    """What this operation keeps from run to run in one session: a dict of its own."""
+
+
+Infer = Callable[[Sequence[Any], Attrs], Sequence[OutputType]]
+Bind = Callable[[Launch], Call | None]
+ScratchShapes = Callable[[Sequence[Typed], Sequence[OutputType]], Sequence[OutputType]]
+
+
+class Kernel(NamedTuple):
+    """How one type of device runs an operation, for some types of elements."""
+
+    device_type: str
+    bind: Bind
+    dtypes: tuple[DType, ...] = ALL
+    scratch: ScratchShapes | None = None
+
+
+class Argument(NamedTuple):
+    """One input: its name, and a type or the name of a type variable."""
+
+    name: str
+    type: DType | str
+    is_list: bool = False
+
+
+def read_arguments(text: str) -> tuple[Argument, ...]:
+    """Read ``"a:T shape:int32 inputs:T*"``.
+
+    >>> read_arguments("values:T* axis:int32")[1]
+    Argument(name='axis', type=tf.int32, is_list=False)
+    """
+    arguments = []
+    for word in text.split():
+        name, _, type_name = word.partition(":")
+        is_list = type_name.endswith("*")
+        type_name = type_name.rstrip("*")
+        is_variable = type_name[0].isupper()
+        arguments.append(
+            Argument(name, type_name if is_variable else as_dtype(type_name), is_list)
+        )
+    return tuple(arguments)
+
+
+class Access(Enum):
+    """What an operation does to a variable."""
+
+    READ = "read"
+    ASSIGN = "assign"
+    """Write all of it, whatever it was."""
+    UPDATE = "update"
+    """Write it, from what it was."""
+    QUERY = "query"
+    """Ask about it, not for its value."""
+
+
+class _NotDifferentiable:
+    def __repr__(self) -> str:
+        return "NOT_DIFFERENTIABLE"
+
+
+NOT_DIFFERENTIABLE = _NotDifferentiable()
+
+
+class OpDef:
+    """One operation, as a table of facts about it."""
+
+    __slots__ = (
+        "access",
+        "arguments",
+        "elementwise",
+        "flops",
+        "gradient",
+        "host_inputs",
+        "infer",
+        "is_alias",
+        "is_metadata",
+        "is_source",
+        "is_stateful",
+        "kernels",
+        "name",
+        "shape_inputs",
+        "simple_type",
+        "types",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        arguments: str,
+        infer: Infer,
+        *,
+        types: Mapping[str, Sequence[DType]] | None = None,
+        kernels: Sequence[Kernel] = (),
+        elementwise: Callable[[Any, Attrs], Callable[..., Any]] | None = None,
+        host_inputs: Sequence[int] = (),
+        shape_inputs: Sequence[int] = (),
+        is_alias: bool = False,
+        is_metadata: bool = False,
+        is_stateful: bool = False,
+        is_source: bool = False,
+        access: Access | None = None,
+        flops: Callable[[Sequence[Typed], Sequence[Typed]], float] | None = None,
+    ) -> None:
+        self.name = name
+        self.arguments = read_arguments(arguments)
+        self.infer = infer
+        self.types = {variable: tuple(allowed) for variable, allowed in (types or {}).items()}
+        self.elementwise = elementwise
+        """Gives the function ``f(*inputs, out)`` of an elementwise operation."""
+        self.kernels = tuple(kernels)
+        self.host_inputs = frozenset(host_inputs)
+        """The inputs whose values a call is bound to: a shape, an axis. -1 is the last."""
+        self.shape_inputs = frozenset(shape_inputs)
+        """The inputs whose values decide the shapes of the outputs, and nothing else."""
+        self.is_alias = is_alias
+        """The output is the first input, at most with another shape: no work."""
+        self.is_metadata = is_metadata
+        """Needs the shape of its input only."""
+        self.is_stateful = is_stateful
+        """Gives other values in other runs: kept on its device, and never folded."""
+        self.is_source = is_source
+        """Its values come from outside of the plan: a constant, a feed, a variable."""
+        self.access = access
+        """What it does to the variable that its first input stands for."""
+        self.flops = flops
+        """About how many calculations it takes, given inputs and outputs, if many a byte."""
+        self.gradient: Any = None
+        self.simple_type = self._one_type_for_all()
+        """The types allowed where every argument is single and of one type variable."""
+        CATALOGUE[name] = self
+
+    def _one_type_for_all(self) -> frozenset[DType] | None:
+        kinds = {(argument.type, argument.is_list) for argument in self.arguments}
+        [(variable, is_list)] = kinds if len(kinds) == 1 else [(None, True)]
+        if is_list or not isinstance(variable, str):
+            return None
+        return frozenset(self.types[variable])
+
+    def host_positions(self, n_inputs: int) -> frozenset[int]:
+        """Return the positions of the host inputs among so many; lists vary in length."""
+        if not self.host_inputs or min(self.host_inputs) >= 0:
+            return self.host_inputs
+        return frozenset(position % n_inputs for position in self.host_inputs)
+
+    def kernel(self, device_type: str, dtype: DType | None) -> Kernel | None:
+        """Find the kernel for a type of device and of elements."""
+        for kernel in self.kernels:
+            fits = dtype is None or dtype in kernel.dtypes
+            if kernel.device_type == device_type and fits:
+                return kernel
+        return None
+
+    def device_types(self, dtype: DType | None) -> frozenset[str]:
+        """Name the types of devices that have a kernel for a type of elements."""
+        fitting = (k for k in self.kernels if dtype is None or dtype in k.dtypes)
+        return frozenset(kernel.device_type for kernel in fitting)
+
+    def __repr__(self) -> str:
+        return f"<OpDef {self.name}>"
+
+
+CATALOGUE: dict[str, OpDef] = {}
+"""Every operation, by its name."""
+
+
+def find_op(name: str) -> OpDef:
+    """Return an operation by its name, or KeyError with the nearest."""
+    if name not in CATALOGUE:
+        raise KeyError(
+            f"Op type not registered '{name}'. {did_you_mean(name, CATALOGUE)}".rstrip()
+        )
+    return CATALOGUE[name]
+
+
+def everywhere(
+    bind: Bind,
+    dtypes: Sequence[DType] = ALL,
+    scratch: ScratchShapes | None = None,
+) -> tuple[Kernel, ...]:
+    """Make the kernels of an operation that is written once for every device."""
+    return tuple(Kernel(device, bind, tuple(dtypes), scratch) for device in ("CPU", "GPU"))
+
+
+def host_only(bind: Bind, dtypes: Sequence[DType] = ALL) -> tuple[Kernel, ...]:
+    """Make the kernel of an operation that only the CPU can run."""
+    return (Kernel("CPU", bind, tuple(dtypes)),)

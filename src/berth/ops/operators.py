@@ -1,0 +1,122 @@
+"""``x + y`` for tensors, of graphs and of eager programs alike.
+
+``==`` is not here: tensors are compared by identity, since they are keys of dictionaries.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from berth.dtypes import bool_
+from berth.ops import compare, indexing, math, unary
+from berth.ops.builder import apply
+from berth.ops.compare import GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
+from berth.ops.compose import convert, scope, type_of
+from berth.ops.linalg import matmul
+from berth.ops.math import ADD, FLOOR_DIV, FLOOR_MOD, MUL, POW, SUB
+
+
+class Operators:
+    """The operators of a tensor."""
+
+    __slots__ = ()
+    __array_priority__ = 100  # NumPy's arrays leave the operators to us
+
+    # --- arithmetic -------------------------------------------------------------------------
+
+    def __add__(self, other: Any) -> Any:
+        return apply(ADD, (self, other), {}, "add")
+
+    def __radd__(self, other: Any) -> Any:
+        return apply(ADD, (other, self), {}, "add")
+
+    def __sub__(self, other: Any) -> Any:
+        return apply(SUB, (self, other), {}, "sub")
+
+    def __rsub__(self, other: Any) -> Any:
+        return apply(SUB, (other, self), {}, "sub")
+
+    def __mul__(self, other: Any) -> Any:
+        return apply(MUL, (self, other), {}, "mul")
+
+    def __rmul__(self, other: Any) -> Any:
+        return apply(MUL, (other, self), {}, "mul")
+
+    def __truediv__(self, other: Any) -> Any:
+        return math.truediv(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return math.truediv(other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return apply(FLOOR_DIV, (self, other), {}, "floordiv")
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return apply(FLOOR_DIV, (other, self), {}, "floordiv")
+
+    def __mod__(self, other: Any) -> Any:
+        return apply(FLOOR_MOD, (self, other), {}, "mod")
+
+    def __rmod__(self, other: Any) -> Any:
+        return apply(FLOOR_MOD, (other, self), {}, "mod")
+
+    def __pow__(self, other: Any) -> Any:
+        return apply(POW, (self, other), {}, "pow")
+
+    def __rpow__(self, other: Any) -> Any:
+        return apply(POW, (other, self), {}, "pow")
+
+    def __matmul__(self, other: Any) -> Any:
+        return matmul(self, other, name="matmul")
+
+    def __rmatmul__(self, other: Any) -> Any:
+        with scope("matmul") as inner:
+            return matmul(convert(other, type_of(self), "x"), self, name=inner)
+
+    def __neg__(self) -> Any:
+        return unary.negative(self)
+
+    def __abs__(self) -> Any:
+        return unary.abs(self)
+
+    # --- comparisons and logic ----------------------------------------------------------------
+
+    def __lt__(self, other: Any) -> Any:
+        return apply(LESS, (self, other), {})
+
+    def __le__(self, other: Any) -> Any:
+        return apply(LESS_EQUAL, (self, other), {})
+
+    def __gt__(self, other: Any) -> Any:
+        return apply(GREATER, (self, other), {})
+
+    def __ge__(self, other: Any) -> Any:
+        return apply(GREATER_EQUAL, (self, other), {})
+
+    def __and__(self, other: Any) -> Any:
+        return compare.both(self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return compare.both(other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return compare.either(self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return compare.either(other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return compare.one_of(self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return compare.one_of(other, self)
+
+    def __invert__(self) -> Any:
+        if type_of(self) is bool_:
+            return compare.logical_not(self)
+        return unary.invert(self)
+
+    # --- parts --------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Any:
+        return indexing.getitem(self, key)

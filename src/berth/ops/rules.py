@@ -1,0 +1,268 @@
+"""Shape rules and kernels that many operations share.
+
+A shape rule complains with a ValueError in the words TensorFlow uses while a graph is
+built. Where it has others for the same mistake found in a run, the error is a `Misfit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import (
+    ALL,
+    COMPLEX,
+    FLOATING,
+    NUMBERS,
+    DType,
+    bool_,
+    int8,
+    int16,
+    int32,
+    int64,
+)
+from berth.errors import InvalidArgumentError
+from berth.ops.convert import dtype_of
+from berth.ops.evaluate import HostValue
+from berth.ops.opdef import (
+    Attrs,
+    Bind,
+    Call,
+    Infer,
+    Kernel,
+    Launch,
+    OpDef,
+    OutputType,
+    ScratchShapes,
+    Typed,
+    everywhere,
+)
+from berth.ops.shape import Dims, bracketed, broadcast
+
+Function = Callable[[Any, Attrs], Callable[..., Any]]
+
+SIGNED = (int8, int16, int32, int64)
+INEXACT = FLOATING + COMPLEX
+INDEX = (int32, int64)
+"""The types of shapes, axes and positions."""
+ON_DEVICES = (*NUMBERS, bool_)
+"""The types of elements that a GPU can hold: all but strings and handles."""
+
+
+class Misfit(ValueError):
+    """Shapes that do not fit, in the words of a graph; `at_run` has those of a run."""
+
+    def __init__(self, message: str, at_run: str) -> None:
+        super().__init__(message)
+        self.at_run = at_run
+
+
+# --- shapes -------------------------------------------------------------------------------
+
+
+def common_dims(a: Dims, b: Dims) -> Dims:
+    """Combine the shapes of two operands, as `broadcast`, with TensorFlow's complaint."""
+    if a == b:
+        return a
+    try:
+        return broadcast(a, b)
+    except ValueError as error:
+        x, y = _first_difference(a or (), b or ())
+        raise Misfit(f"Dimensions must be equal, but are {x} and {y}", str(error)) from None
+
+
+def _first_difference(a: Sequence[int | None], b: Sequence[int | None]) -> tuple[Any, Any]:
+    rank = min(len(a), len(b))
+    aligned = zip(a[len(a) - rank :], b[len(b) - rank :], strict=True)
+    return next((x, y) for x, y in aligned if x != y and not {x, y} & {1, None})
+
+
+def merge_dims(a: Dims, b: Dims, at_run: str | None = None) -> Dims:
+    """Combine what two shapes of one tensor say, with TensorFlow's complaint.
+
+    >>> merge_dims((2, None), (None, 3))
+    (2, 3)
+    """
+    if a == b or b is None:
+        return a
+    if a is None:
+        return b
+    if len(a) != len(b):
+        message = f"Shapes must be equal rank, but are {len(a)} and {len(b)}"
+        raise Misfit(message, at_run or message)
+    for axis, (x, y) in enumerate(zip(a, b, strict=True)):
+        if x != y and None not in (x, y):
+            message = (
+                f"Dimension {axis} in both shapes must be equal, but are {x} and {y}. "
+                f"Shapes are {bracketed(a)} and {bracketed(b)}."
+            )
+            raise Misfit(message, at_run or message)
+    return tuple(y if x is None else x for x, y in zip(a, b, strict=True))
+
+
+def merge_all(inputs: Sequence[Typed], at_run: Callable[[int], str]) -> Dims:
+    """Combine the shapes of inputs that must agree; `at_run` words that one differs."""
+    last = len(inputs) - 1
+    dims = inputs[last].dims
+    for position in range(last - 1, -1, -1):
+        try:
+            dims = merge_dims(inputs[position].dims, dims)
+        except ValueError as error:
+            message = f"{error}\n\tFrom merging shape {position} with other shapes."
+            first = inputs[0].dims
+            other = next(k for k, tensor in enumerate(inputs) if tensor.dims != first)
+            raise Misfit(message, at_run(other)) from None
+    return dims
+
+
+def check_rank(dims: Dims, rank: int, what: str = "Shape") -> None:
+    """Raise ValueError if a shape is known to have another rank."""
+    if dims is not None and len(dims) != rank:
+        raise ValueError(f"{what} must be rank {rank} but is rank {len(dims)}")
+
+
+def as_dims(value: Any) -> tuple[int | None, ...]:
+    """Read the value of a tensor that holds a shape, in which -1 is an unknown size."""
+    sizes = [int(size) for size in value.reshape(-1)]
+    for size in sizes:
+        if size < -1:
+            raise Misfit(
+                f"Invalid value in tensor used for shape: {size}",
+                f"Dimension {size} must be >= 0",
+            )
+    return tuple(None if size == -1 else size for size in sizes)
+
+
+def shape_of_value(shape: Typed) -> Dims:
+    """Say what is known of the shape that a tensor holds."""
+    check_rank(shape.dims, 1)
+    if shape.value is not None:
+        return as_dims(shape.value)
+    n_dims = shape.dims[0] if shape.dims else None
+    return None if n_dims is None else _known_parts(shape) or (None,) * n_dims
+
+
+def _known_parts(shape: Any) -> Dims:
+    """Look into how a shape is made: of numbers, or of the shape of a tensor."""
+    op = getattr(shape, "op", None)
+    if op is None or op.type not in ("Pack", "Shape"):
+        return None
+    if op.type == "Shape":
+        dims: Dims = op.inputs[0].dims
+        return dims
+    sizes = [None if size.value is None else int(size.value) for size in op.inputs]
+    return tuple(None if size == -1 else size for size in sizes)
+
+
+# --- types and shapes of outputs ----------------------------------------------------------
+
+
+def like_first(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    """Type and shape of the first input."""
+    first = inputs[0]
+    return ((first.dtype.base_dtype, first.dims),)
+
+
+def truth_like_first(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    """Truth values in the shape of the first input."""
+    return ((bool_, inputs[0].dims),)
+
+
+def broadcast_all(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    """Type of the first input, and the shape that both inputs broadcast to."""
+    x, y = inputs
+    return ((x.dtype.base_dtype, x.dims if x.dims == y.dims else common_dims(x.dims, y.dims)),)
+
+
+def broadcast_to_bool(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    """Truth values of the shape that both inputs broadcast to."""
+    x, y = inputs
+    return ((bool_, x.dims if x.dims == y.dims else common_dims(x.dims, y.dims)),)
+
+
+def no_outputs(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    """Nothing at all."""
+    return ()
+
+
+# --- kernels ------------------------------------------------------------------------------
+
+
+def bind_nothing(launch: Launch) -> None:
+    """Bind no call: the value is there already."""
+
+
+def check_again(infer: Infer, launch: Launch) -> None:
+    """Apply a shape rule now that values are known: a graph that knew the shape did not ask.
+
+    Kernels call it whose operation can know its shape without its values.
+    """
+    known = [HostValue(dtype_of(array), array.shape, array) for array in launch.inputs]
+    try:
+        infer(known, launch.attrs)
+    except ValueError as error:
+        message = getattr(error, "at_run", str(error))
+        raise InvalidArgumentError(None, None, message) from None
+
+
+def from_host(out: Any, array: np.ndarray[Any, Any]) -> Call:
+    """Bind the copy of a host array to an output, on whatever device that is."""
+    if isinstance(out, np.ndarray):
+        return np.copyto, (out, array)
+    return out.set, (array,)
+
+
+def copy_each(copy: Callable[[Any, Any], Any], pairs: Sequence[tuple[Any, Any]]) -> None:
+    """Copy to the first of each pair what is in the second."""
+    for target, source in pairs:
+        copy(target, source)
+
+
+def everywhere_but_strings(
+    bind: Bind, scratch: ScratchShapes | None = None
+) -> tuple[Kernel, ...]:
+    """Make the kernels of an operation that takes any type: strings stay on the CPU."""
+    return (Kernel("CPU", bind, ALL, scratch), Kernel("GPU", bind, ON_DEVICES, scratch))
+
+
+def of_array_module(name: str) -> Function:
+    """Make an elementwise function of one that NumPy and CuPy have under this name."""
+
+    def find(xp: Any, attrs: Attrs) -> Callable[..., Any]:
+        function: Callable[..., Any] = getattr(xp, name)
+        return function
+
+    return find
+
+
+def elementwise(
+    name: str,
+    arguments: str,
+    function: str | Function,
+    dtypes: Sequence[DType],
+    infer: Callable[[Sequence[Any], Attrs], Sequence[OutputType]] | None = None,
+    *,
+    extra_types: Mapping[str, Sequence[DType]] | None = None,
+) -> OpDef:
+    """Define an operation that computes each element by itself, on every device.
+
+    Strings, where they are among the types, stay on the CPU.
+    """
+    find = of_array_module(function) if isinstance(function, str) else function
+
+    def bind(launch: Launch) -> Call:
+        return find(launch.xp, launch.attrs), (*launch.inputs, *launch.outputs)
+
+    host, device = everywhere(bind, dtypes)
+    if not set(dtypes) <= set(ON_DEVICES):
+        device = device._replace(dtypes=tuple(t for t in dtypes if t in ON_DEVICES))
+    return OpDef(
+        name,
+        arguments,
+        infer or (broadcast_all if len(arguments.split()) > 1 else like_first),
+        types={"T": dtypes, **(extra_types or {})},
+        kernels=(host, device),
+        elementwise=find,
+    )

@@ -1,0 +1,223 @@
+"""Text, and functions of Python's: operations that only the CPU can run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import NUMBERS, DType, as_dtype, bool_, string
+from berth.errors import InvalidArgumentError, OpError, UnknownError
+from berth.ops.builder import apply
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, host_only
+from berth.ops.rules import merge_dims
+from berth.ops.shape import Dims, bracketed
+
+# --- text -----------------------------------------------------------------------------------
+
+
+def _text_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return ((string, inputs[0].dims),)
+
+
+def _bind_as_string(launch: Launch) -> Call:
+    array, attrs = launch.inputs[0], launch.attrs
+    is_number = array.dtype.kind in "fc"
+    for option in ("precision", "scientific", "shortest"):
+        if attrs[option] not in (-1, False) and not is_number:
+            name = as_dtype(array.dtype).name
+            raise InvalidArgumentError(
+                None, None, f"{option} not supported for datatype {name}"
+            )
+    return _write_each, (array, _writer(array.dtype, attrs), launch.outputs[0])
+
+
+def _write_each(array: Any, write: Callable[[Any], str], out: Any) -> None:
+    target = out.reshape(-1)
+    for position, item in enumerate(array.reshape(-1).tolist()):
+        target[position] = write(item).encode()
+
+
+def _writer(dtype: Any, attrs: Attrs) -> Callable[[Any], str]:
+    """Make the function that writes one element, as C's ``printf`` would."""
+    if dtype.kind == "b":
+        return lambda item: "true" if item else "false"
+    width = "" if attrs["width"] < 0 else str(attrs["width"])
+    flag = f"{attrs['fill']}{width}"
+    if dtype.kind in "iu":
+        return lambda item: f"%{flag}d" % item
+    precision = "" if attrs["precision"] < 0 else f".{attrs['precision']}"
+    letter = "e" if attrs["scientific"] else "g" if attrs["shortest"] else "f"
+    form = f"%{flag}{precision}{letter}"
+    if dtype.kind == "c":
+        return lambda item: f"({form % item.real},{form % item.imag})"
+    # C does not fill up what is no number with zeros.
+    plain = f"%{flag.removeprefix('0')}{letter}"
+    return lambda item: (form if np.isfinite(item) else plain) % item
+
+
+_WRITABLE = (*NUMBERS, bool_)
+AS_STRING = OpDef(
+    "AsString",
+    "input:T",
+    _text_type,
+    types={"T": _WRITABLE},
+    kernels=host_only(_bind_as_string, _WRITABLE),
+)
+
+
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Any:
+    """Write each element as text."""
+    attrs = {
+        "fill": fill,
+        "precision": precision,
+        "scientific": scientific,
+        "shortest": shortest,
+        "width": width,
+    }
+    return apply(AS_STRING, (input,), attrs, name)
+
+
+def _joined_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    """Shape of those that are no scalars: these are joined to each of the others."""
+    if any(tensor.dims is None for tensor in inputs):
+        return ((string, None),)
+    dims: Dims = ()
+    for tensor in inputs:
+        if tensor.dims:
+            dims = merge_dims(dims, tensor.dims) if dims else tensor.dims
+    return ((string, dims),)
+
+
+def _bind_join(launch: Launch) -> Call:
+    out = launch.outputs[0]
+    columns = [np.broadcast_to(array, out.shape).reshape(-1) for array in launch.inputs]
+    return _join_each, (launch.attrs["separator"].encode(), columns, out.reshape(-1))
+
+
+def _join_each(separator: bytes, columns: Sequence[Any], out: Any) -> None:
+    for position in range(out.size):
+        out[position] = separator.join(column[position] for column in columns)
+
+
+STRING_JOIN = OpDef("StringJoin", "inputs:string*", _joined_type, kernels=host_only(_bind_join))
+
+
+def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
+    """Join strings, element by element."""
+    return apply(STRING_JOIN, tuple(inputs), {"separator": separator}, name)
+
+
+# --- functions of Python's ------------------------------------------------------------------
+
+_numbers = count()
+
+
+class _Token(str):
+    """The name under which TensorFlow's graphs know a function, and the function itself."""
+
+    __slots__ = ("function",)
+
+    function: Callable[..., Any]
+
+
+def _returned_types(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return tuple((dtype, None) for dtype in attrs["Tout"])
+
+
+def _bind_py_func(launch: Launch) -> Call:
+    token, types = launch.attrs["token"], launch.attrs["Tout"]
+    return _call, (token, tuple(launch.inputs), types, tuple(launch.outputs))
+
+
+def _call(
+    token: _Token, inputs: Sequence[Any], types: Sequence[DType], outputs: Sequence[Any]
+) -> None:
+    """Call the function with copies, which it may keep, and check what it returns."""
+    try:
+        returned = token.function(*(array.copy() for array in inputs))
+    except OpError:
+        raise
+    except Exception as error:
+        is_refusal = isinstance(error, TypeError | ValueError)
+        kind = InvalidArgumentError if is_refusal else UnknownError
+        raise kind(None, None, f"{type(error).__name__}: {error}") from error
+    if not isinstance(returned, list | tuple):
+        returned = () if returned is None and not types else (returned,)
+    if len(returned) != len(types):
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{token} returns {len(returned)} values, but expects to see {len(types)} values.",
+        )
+    for position, (value, dtype, out) in enumerate(zip(returned, types, outputs, strict=True)):
+        out[...] = _checked(value, dtype, out.shape, f"{position}-th value returned by {token}")
+
+
+def _checked(value: Any, dtype: DType, shape: tuple[int, ...], what: str) -> Any:
+    array = np.asarray(value)
+    found = as_dtype(array.dtype)
+    if found is not dtype:
+        message = f"{what} is {found.type_string}, but expects {dtype.type_string}"
+        raise InvalidArgumentError(None, None, message)
+    if array.shape != shape:
+        message = f"{what} has shape {bracketed(array.shape)}, and not {bracketed(shape)}"
+        raise InvalidArgumentError(None, None, message)
+    return array
+
+
+PY_FUNC = OpDef(
+    "PyFunc",
+    "input:Any*",
+    _returned_types,
+    kernels=host_only(_bind_py_func),
+    is_stateful=True,
+)
+PY_FUNC_STATELESS = OpDef(
+    "PyFuncStateless", "input:Any*", _returned_types, kernels=host_only(_bind_py_func)
+)
+
+
+def py_func(
+    func: Callable[..., Any],
+    inp: Any,
+    Tout: Any,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Call a function of Python's, with arrays and for arrays.
+
+    What it returns has the shape that ``set_shape`` says: it cannot be known before a run.
+    """
+    if not callable(func):
+        raise ValueError(
+            f"Expected func to be callable. Received func={func} of type {type(func)}."
+        )
+    is_list = isinstance(Tout, list | tuple)
+    types = [as_dtype(dtype) for dtype in (Tout if is_list else [Tout])]
+    token = _Token(f"pyfunc_{next(_numbers)}")
+    token.function = func
+    op = PY_FUNC if stateful else PY_FUNC_STATELESS
+    outputs = apply(op, tuple(inp), {"Tout": types, "token": token}, name)
+    return [outputs] if is_list and len(types) == 1 else outputs
+
+
+def numpy_function(
+    func: Callable[..., Any],
+    inp: Any,
+    Tout: Any,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Call a function of Python's, as `py_func` does."""
+    return py_func(func, inp, Tout, stateful, name)

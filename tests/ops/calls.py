@@ -1,0 +1,174 @@
+"""berth's operations under TensorFlow's names, and what tests call them with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from berth import dtypes
+from berth.graph.graph import Graph
+from berth.ops import (
+    array,
+    compare,
+    control,
+    extremes,
+    filling,
+    gathering,
+    indexing,
+    joining,
+    linalg,
+    math,
+    metadata,
+    moving,
+    random,
+    reduction,
+    slicing,
+    strings,
+    unary,
+)
+from berth.ops.builder import current
+from berth.ops.convert import dtype_of
+from berth.ops.evaluate import HostValue, evaluate
+from berth.ops.opdef import CATALOGUE, Launch, OpDef
+from berth.ops.shape import TensorShape
+
+MODULES = (
+    array,
+    compare,
+    control,
+    extremes,
+    filling,
+    gathering,
+    indexing,
+    joining,
+    linalg,
+    math,
+    metadata,
+    moving,
+    random,
+    reduction,
+    slicing,
+    strings,
+    unary,
+)
+
+
+def _face() -> SimpleNamespace:
+    """Gather what the modules define, as ``tf``."""
+    names: dict[str, Any] = {dtype.name: dtype for dtype in dtypes.ALL}
+    for module in MODULES:
+        for name, value in vars(module).items():
+            if callable(value) and getattr(value, "__module__", "") == module.__name__:
+                names.setdefault(name, value)
+    return SimpleNamespace(
+        **names, nn=SimpleNamespace(relu=unary.relu), TensorShape=TensorShape
+    )
+
+
+tf = _face()
+
+
+def _placeholders(dtype: Any, name: str) -> Any:
+    return lambda *dims: array.placeholder(dtype, dims, name=name)
+
+
+def _group_on_devices() -> Any:
+    graph: Any = current()
+    with graph.device("/cpu:0"):
+        a = array.placeholder(dtypes.float32, [2], name="p")
+    with graph.device("/gpu:0"):
+        b = array.placeholder(dtypes.float32, [2], name="p")
+    return control.group(a, b)
+
+
+NAMES = {
+    "tf": tf,
+    "np": np,
+    "P": _placeholders(dtypes.float32, "p"),
+    "I": _placeholders(dtypes.int32, "i"),
+    "L": _placeholders(dtypes.int64, "l"),
+    "B": _placeholders(dtypes.bool_, "b"),
+    "X": _placeholders(dtypes.complex64, "x"),
+    "S": _placeholders(dtypes.string, "s"),
+    "U": lambda dtype=dtypes.float32: array.placeholder(dtype, None, name="u"),
+    "f": lambda *inputs: inputs,
+    "group_on_devices": _group_on_devices,
+}
+"""What recorded calls may use: placeholders of each type, U of an unknown rank."""
+
+
+def make(call: str) -> tuple[Any, Graph]:
+    """Make a recorded call in a graph of its own; return its result and the graph."""
+    graph = Graph()
+    with graph.as_default():
+        return eval(call, dict(NAMES)), graph
+
+
+def compute(call: str, **feeds: Any) -> Any:
+    """Make a call whose placeholders are these arrays, and compute it node by node."""
+    graph = Graph()
+    with graph.as_default():
+        tensors = {
+            name: array.placeholder(dtype_of(value), value.shape, name=name)
+            for name, value in feeds.items()
+        }
+        result = eval(call, {**NAMES, **tensors})
+    values: dict[Any, Any] = {}
+    for op in graph.ops:
+        if op.type in ("Placeholder", "Const"):
+            outputs = [feeds[op.name] if op.type == "Placeholder" else op.attrs["value"]]
+        else:
+            outputs = evaluate(op.definition, [values[t] for t in op.inputs], op.attrs)
+        values.update(zip(op.outputs, outputs, strict=True))
+    return [values[t] for t in result] if isinstance(result, list) else values.get(result)
+
+
+def run(op: OpDef | str, *inputs: Any, **attrs: Any) -> np.ndarray[Any, Any]:
+    """Compute an operation with one output."""
+    [output] = run_all(op, *inputs, **attrs)
+    return output
+
+
+def run_all(op: OpDef | str, *inputs: Any, **attrs: Any) -> list[np.ndarray[Any, Any]]:
+    """Compute an operation at once, of arrays or what NumPy makes arrays of."""
+    definition = CATALOGUE[op] if isinstance(op, str) else op
+    return evaluate(definition, [np.asarray(value) for value in inputs], attrs)
+
+
+def bind(
+    op: OpDef, inputs: Sequence[np.ndarray[Any, Any]], attrs: Mapping[str, Any]
+) -> tuple[Any, list[np.ndarray[Any, Any]]]:
+    """Bind an operation to arrays; return the call and the outputs, which it has yet to fill."""
+    values = [HostValue(dtype_of(array), array.shape, array) for array in inputs]
+    types = op.infer(values, attrs)
+    kernel = op.kernel("CPU", None)
+    assert kernel is not None
+    outputs = [np.empty(dims or (), dtype.np_dtype) for dtype, dims in types]
+    needed = kernel.scratch(values, types) if kernel.scratch else ()
+    scratch = [np.empty(dims or (), dtype.np_dtype) for dtype, dims in needed]
+    return kernel.bind(Launch(np, inputs, outputs, attrs, scratch, {})), outputs
+
+
+def sample(
+    dtype: Any, shape: tuple[int, ...], seed: int = 0, positive: bool = False
+) -> np.ndarray[Any, Any]:
+    """Draw small numbers of a type, none of them zero."""
+    rng = np.random.default_rng(seed)
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return rng.random(shape) < 0.5
+    if kind == "O":
+        texts = np.empty(shape, object)
+        texts.reshape(-1)[:] = [b"%d" % n for n in rng.integers(0, 9, texts.size)]
+        return texts
+    numbers = rng.integers(1, 6, shape).astype(np.float64)
+    if kind in "fc":
+        numbers += rng.random(shape)
+    if kind != "u" and not positive:
+        numbers *= rng.choice([-1, 1], shape)
+    if kind == "c":
+        return (numbers + 1j * rng.random(shape)).astype(dtype)
+    return np.asarray(numbers).astype(dtype)
