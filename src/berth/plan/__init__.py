@@ -1,0 +1,1 @@
+"""Where and in what order: pure, without threads or bytes."""

@@ -1,0 +1,328 @@
+"""The last part of planning: when each value lives, and where.
+
+Every device has one workspace. A value has its bytes there from the step that makes them
+to the last that takes them, and other values may have the same bytes before and after. An
+elementwise step writes over an input that nobody needs afterwards.
+
+Invariants:
+  1. Values whose lives overlap do not overlap in memory, unless one is the other's alias,
+     or takes its place element by element.
+  2. Memory that another device writes or reads (both ends of a copy), that the caller
+     fills, or that he will get, is used for nothing else in the plan.
+  3. What is read from a variable stays what it was: if the variable is written while the
+     value is still needed, the value has bytes of its own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from typing import Any
+
+from berth.dtypes import string, uint8
+from berth.graph.operation import Operation
+from berth.ops.opdef import Access
+from berth.plan.fuse import slice_scratch_bytes
+from berth.plan.partition import HOST, value_bytes
+from berth.plan.plan import Home, Plan, Step, Value
+
+ALIGNMENT = 64
+LARGE = 2**16
+"""From so many bytes on, feeds and fetches are used where they are, and not copied."""
+IN_PLACE = 2**14
+"""From so many bytes on, a step writes over its input: NumPy takes longer to see that this
+is safe than to write a small array elsewhere."""
+END = 2**60
+"""The position after all steps."""
+_WRITES = (Access.ASSIGN, Access.UPDATE)
+
+
+def lay_out(plan: Plan, n_devices: int, n_threads: int) -> None:
+    """Give every value its place, and every device its workspace."""
+    orders: list[list[Step]] = [[] for _ in range(n_devices)]
+    for stage in plan.stages:
+        orders[stage.device] += stage.steps
+    for order in orders:
+        for position, step in enumerate(order):
+            step.position = position
+            for member in step.members:
+                member.position = position
+    _find_parents(plan)
+    _find_last_uses(plan)
+    _keep_what_was_read(plan)
+    _find_roots(plan)
+    _find_homes(plan)
+    plan.must_be_initialized = _read_before_written(plan)
+    for device, order in enumerate(orders):
+        size = _Workspace(n_threads).fill(plan, device, order)
+        if size:
+            plan.workspace_bytes[device] = size
+
+
+def _find_parents(plan: Plan) -> None:
+    """Let outputs share the bytes of their input, where a step only passes them on."""
+    for step in plan.steps:
+        definition = step.op.definition
+        passes_on = definition.is_alias or definition.access in (Access.READ, *_WRITES)
+        if passes_on and step.outputs and not step.members:
+            step.outputs[0].root = step.inputs[0]
+
+
+def _find_last_uses(plan: Plan) -> None:
+    for value in (*plan.feeds, *plan.sources, *(copy.target for copy in plan.copies())):
+        if value is not None:
+            value.last_use = END
+    for step in plan.steps:
+        for value in step.outputs:
+            value.last_use = END if value.copies else max(value.last_use, step.position)
+        for value in step.inputs:
+            value.last_use = max(value.last_use, step.position)
+    for value in plan.fetches:
+        value.last_use = END
+    for step in reversed(plan.steps):  # an alias keeps what it is an alias of
+        for value in step.outputs:
+            if value.root is not value:
+                value.root.last_use = max(value.root.last_use, value.last_use)
+
+
+def _keep_what_was_read(plan: Plan) -> None:
+    """Give a value that was read from a variable bytes of its own, if it has to outlive
+    the variable's."""
+    writes: dict[Operation, list[int]] = {}
+    for step in plan.steps:
+        variable = variable_behind(step)
+        if variable is not None and step.op.definition.access in _WRITES:
+            writes.setdefault(variable, []).append(step.position)
+    for step in plan.steps:
+        variable = variable_behind(step)
+        if variable not in writes or step.op.definition.access in _WRITES or not step.outputs:
+            continue
+        output = step.outputs[0]
+        if output.root is not output and any(
+            step.position < position < output.last_use for position in writes[variable]
+        ):
+            output.root = output
+
+
+def variable_behind(step: Step) -> Operation | None:
+    """Return the variable whose memory a step's first input is, if it is one's."""
+    if not step.inputs or step.members:
+        return None
+    value = step.inputs[0]
+    while value.root is not value:
+        value = value.root
+    return value.variable
+
+
+def _find_roots(plan: Plan) -> None:
+    for step in plan.steps:
+        for value in step.outputs:
+            if value.root is not value:
+                value.root = value.root.root
+
+
+def _find_homes(plan: Plan) -> None:
+    for step in plan.steps:
+        for value in step.outputs:
+            value.nbytes = value_bytes(value)
+            if value.dtype is string:
+                value.home = Home.OBJECTS
+        for member in step.members:
+            member.outputs[0].nbytes = value_bytes(member.outputs[0])
+    for copy in plan.copies():
+        copy.target.nbytes = value_bytes(copy.target)
+        copy.target.home = Home.OBJECTS if copy.target.dtype is string else Home.WORKSPACE
+    for given in (*plan.feeds, *plan.sources):
+        if given is not None:
+            given.nbytes = value_bytes(given)
+    for fetched in plan.fetches:
+        root = fetched.root
+        is_ours = root.home is Home.WORKSPACE and root.step is not None
+        if root.device == HOST and is_ours and root.nbytes >= LARGE:
+            root.home = Home.FETCH
+
+
+def _read_before_written(plan: Plan) -> list[Value]:
+    """List the variables whose values the plan uses before it gives them one."""
+    written: set[Operation] = set()
+    needed: dict[Operation, Value] = {}
+
+    def use(value: Value) -> None:
+        variable = value.root.variable
+        if variable is not None and variable not in written:
+            needed.setdefault(variable, value.root)
+
+    for step in plan.steps:
+        access = step.op.definition.access
+        skipped = 1 if access in (Access.ASSIGN, Access.QUERY) else 0
+        for value in step.inputs[skipped:]:
+            use(value)
+        variable = variable_behind(step)
+        if access is Access.ASSIGN and variable is not None:
+            written.add(variable)
+    for value in plan.fetches:
+        use(value)
+    return list(needed.values())
+
+
+class _Workspace:
+    """The memory of one device, filled step by step."""
+
+    def __init__(self, n_threads: int) -> None:
+        self._blocks = Blocks()
+        self._n_threads = n_threads
+
+    def fill(self, plan: Plan, device: int, order: Sequence[Step]) -> int:
+        """Place the values of one device; return how many bytes that takes."""
+        for value in _shared_with_others(plan, device):
+            self._place(value)
+        for step in order:
+            self._place_outputs(step)
+            self._free_dead(step)
+        return self._blocks.end
+
+    def _place(self, value: Value) -> None:
+        value.offset = self._blocks.take(value.nbytes)
+
+    def _place_outputs(self, step: Step) -> None:
+        for value in step.outputs:
+            if value.root is not value or value.home is not Home.WORKSPACE:
+                continue
+            over = _replaceable(step, value)
+            if over is not None:
+                value.offset = over.offset
+                over.last_use = -1  # its bytes are the output's now
+            else:
+                self._place(value)
+        step.scratch = self._scratch_of(step)
+        for value in step.scratch:
+            self._place(value)
+        for value in step.scratch:
+            self._blocks.free(value.offset, value.nbytes)
+
+    def _scratch_of(self, step: Step) -> list[Value]:
+        """List the memory that a step needs while it runs, and then no more."""
+        if step.members:
+            n_bytes = self._n_threads * slice_scratch_bytes(step, self._n_threads)
+            wanted: list[Any] = [(uint8, (n_bytes,))]
+        elif step.kernel.scratch is not None:
+            types = [(value.dtype, value.dims) for value in step.outputs]
+            wanted = list(step.kernel.scratch(step.inputs, types))
+        else:
+            return []
+        scratch = []
+        for dtype, dims in wanted:
+            value = Value(step.op.outputs[0], dtype, dims, step)
+            value.device = step.device
+            value.nbytes = value_bytes(value)
+            scratch.append(value)
+        return scratch
+
+    def _free_dead(self, step: Step) -> None:
+        roots = {value.root for value in (*step.inputs, *step.outputs)}
+        for root in sorted(roots, key=lambda value: value.offset):
+            if root.home is Home.WORKSPACE and root.last_use == step.position and _is_own(root):
+                self._blocks.free(root.offset, root.nbytes)
+
+
+def _shared_with_others(plan: Plan, device: int) -> list[Value]:
+    """List what others write: small feeds, and copies that come in."""
+    feeds = [v for v in plan.feeds if v is not None and v.device == device]
+    small = [v for v in feeds if v.nbytes < LARGE and v.dtype is not string]
+    targets = [copy.target for copy in plan.copies() if copy.target.device == device]
+    return small + [target for target in targets if target.home is Home.WORKSPACE]
+
+
+def _replaceable(step: Step, output: Value) -> Value | None:
+    """Find an input whose bytes an elementwise step may take for its output."""
+    if step.op.definition.elementwise is None or step.members or output.nbytes < IN_PLACE:
+        return None
+    for value in step.inputs:
+        root = value.root
+        if (
+            root.last_use == step.position
+            and root.home is Home.WORKSPACE
+            and root.nbytes == output.nbytes
+            and value.dims == output.dims
+            and root.dtype.itemsize == output.dtype.itemsize
+            and _is_own(root)
+        ):
+            return root
+    return None
+
+
+def _is_own(value: Value) -> bool:
+    """Tell whether the plan itself made a value, in memory that it may use again."""
+    return value.step is not None
+
+
+class Blocks:
+    """Free and used ranges of a workspace: best fit, freed neighbours merge.
+
+    >>> blocks = Blocks()
+    >>> a, b = blocks.take(100), blocks.take(64)
+    >>> blocks.free(a, 100)
+    >>> blocks.take(64), blocks.take(64), blocks.end
+    (0, 64, 192)
+    """
+
+    def __init__(self) -> None:
+        self.end = 0
+        self._by_size: list[tuple[int, int]] = []
+        self._size_at: dict[int, int] = {}
+        self._start_of: dict[int, int] = {}
+        """The free range that ends at an offset."""
+
+    def take(self, nbytes: int) -> int:
+        """Return an offset where that many bytes are free."""
+        size = _rounded(nbytes)
+        if size == 0:
+            return 0
+        position = bisect_left(self._by_size, (size, 0))
+        if position == len(self._by_size):
+            return self._extend(size)
+        found, start = self._by_size[position]
+        self._remove(start, found)
+        if found > size:
+            self._add(start + size, found - size)
+        return start
+
+    def free(self, start: int, nbytes: int) -> None:
+        """Give a range back."""
+        size = _rounded(nbytes)
+        if size == 0:
+            return
+        before = self._start_of.get(start)
+        if before is not None:
+            length = self._size_at[before]
+            self._remove(before, length)
+            start, size = before, size + length
+        after = self._size_at.get(start + size)
+        if after is not None:
+            self._remove(start + size, after)
+            size += after
+        self._add(start, size)
+
+    def _extend(self, size: int) -> int:
+        """Make the workspace larger; a free range at its end is made use of."""
+        start = self._start_of.get(self.end)
+        if start is None:
+            start = self.end
+        else:
+            self._remove(start, self._size_at[start])
+        self.end = start + size
+        return start
+
+    def _add(self, start: int, size: int) -> None:
+        insort(self._by_size, (size, start))
+        self._size_at[start] = size
+        self._start_of[start + size] = start
+
+    def _remove(self, start: int, size: int) -> None:
+        del self._by_size[bisect_left(self._by_size, (size, start))]
+        del self._size_at[start]
+        del self._start_of[start + size]
+
+
+def _rounded(nbytes: int) -> int:
+    return -(-nbytes // ALIGNMENT) * ALIGNMENT

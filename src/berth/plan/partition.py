@@ -1,0 +1,128 @@
+"""The second part of planning: each step on its device, and what crosses between them.
+
+A step's *level* is the number of times that work has to change devices before it. Steps of
+one device and one level form a stage; a stage waits, before it begins, for stages of lower
+levels on other devices, and for nothing in between.
+
+Invariants of the result:
+  1. A step takes values of its own device only (host inputs apart).
+  2. A tensor is copied to a device once, however many steps there take it.
+  3. Stages in their order, and steps within them, come after all that they need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from berth.graph.operation import Operation
+from berth.plan.plan import Copy, Plan, Stage, Step, Value
+
+HOST = 0
+"""The device where feeds arrive and fetches leave: the first CPU."""
+BYTES_PER_SECOND = 8e9
+FLOPS = 5e10
+
+
+def partition(
+    plan: Plan, device_of: Callable[[Operation], int], device_types: Sequence[str]
+) -> None:
+    """Put a plan's steps on devices, and make its stages."""
+    stages: dict[tuple[int, int], Stage] = {}
+    waits: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    _place_sources(plan, device_of)
+    for step in plan.steps:
+        op = step.op
+        step.device = device = device_of(op)
+        kernel = op.definition.kernel(device_types[device], op.main_type)
+        assert kernel is not None, f"{op.name} was placed where it has no kernel"
+        step.kernel = kernel
+        for output in step.outputs:
+            output.device = device
+        before = _producers(step)
+        level = 0
+        for other in before:
+            level = max(level, other.level + (other.device != device))
+        step.level = level
+        key = (level, device)
+        stage = stages.get(key)
+        if stage is None:
+            stage = stages[key] = Stage(device, level)
+            waits[key] = set()
+        stage.steps.append(step)
+        for other in before:
+            if other.device != device:
+                waits[key].add((other.level, other.device))
+        _cross(step, stages)
+    order = sorted(stages)
+    number = {key: position for position, key in enumerate(order)}
+    plan.stages = [stages[key] for key in order]
+    for key in order:
+        stages[key].waits = sorted(number[other] for other in waits[key])
+    plan.work_seconds = _guess_work(plan)
+
+
+def _place_sources(plan: Plan, device_of: Callable[[Operation], int]) -> None:
+    for value in plan.feeds:
+        if value is not None:
+            value.device = HOST
+    for value in plan.sources:
+        value.device = device_of(value.tensor.op)
+
+
+def _producers(step: Step) -> list[Step]:
+    """List the steps that a step comes after."""
+    hosts = step.hosts
+    if hosts:
+        taken = [v.step for k, v in enumerate(step.inputs) if v.step and k not in hosts]
+    else:
+        taken = [v.step for v in step.inputs if v.step]
+    return taken + step.waits_for if step.waits_for else taken
+
+
+def _cross(step: Step, stages: dict[tuple[int, int], Stage]) -> None:
+    """Replace a step's inputs from other devices by copies on its own."""
+    device = step.device
+    for position, value in enumerate(step.inputs):
+        if value.device == device or position in step.hosts:
+            continue
+        copy = value.copies.get(device)
+        if copy is None:
+            copy = value.copies[device] = Value(value.tensor, value.dtype, value.dims, None)
+            copy.device = device
+            copy.is_needed = True
+        step.inputs[position] = copy
+        _arrive(stages, Copy(value, copy), step.level)
+
+
+def _arrive(stages: dict[tuple[int, int], Stage], copy: Copy, level: int) -> None:
+    """Let a copy come in with the first stage that needs it."""
+    target = copy.target
+    # Until the layout is made, a copy notes here the level of the stage it comes in with.
+    if target.last_use >= 0 and target.last_use <= level:
+        return
+    if target.last_use >= 0:
+        stages[target.last_use, target.device].arrivals.remove(copy)
+    target.last_use = level
+    stages[level, target.device].arrivals.append(copy)
+
+
+def _guess_work(plan: Plan) -> dict[int, float]:
+    """Guess how long each device will take: good enough to tell small from large."""
+    seconds: dict[int, float] = {}
+    for step in plan.steps:
+        n_bytes = sum(value_bytes(value) for value in (*step.inputs, *step.outputs))
+        work = step.op.definition.flops
+        guess = n_bytes / BYTES_PER_SECOND
+        if work is not None:
+            guess += work(step.inputs, step.outputs) / FLOPS
+        seconds[step.device] = seconds.get(step.device, 0.0) + guess
+    return seconds
+
+
+def value_bytes(value: Any) -> int:
+    """Return how many bytes a value takes; nothing for one that needs no memory."""
+    n_bytes: int = value.dtype.itemsize
+    for size in value.dims:
+        n_bytes *= size
+    return n_bytes

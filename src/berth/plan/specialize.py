@@ -1,0 +1,305 @@
+"""The first part of planning: what has to be computed, and of what shape.
+
+Invariants of the result:
+  1. Every value's shape is known in full, and so are the values of host inputs; unless the
+     result says what has to be computed first (`Blocked`).
+  2. A step is there if and only if a fetch or target needs it.
+  3. Steps are in the order in which their operations were made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from berth.dtypes import DType, resource
+from berth.errors import InvalidArgumentError
+from berth.graph.operation import Operation
+from berth.graph.tensor import Tensor
+from berth.ops.array import CONST, PLACEHOLDER
+from berth.ops.evaluate import evaluate
+from berth.ops.shape import Dims, bracketed, is_known
+from berth.plan.plan import Home, Plan, Request, Step, Value
+
+FOLD_AT_MOST = 2**16
+"""The largest constant, in bytes, that is computed while planning."""
+
+
+class Knowledge(NamedTuple):
+    """What earlier parts of a run found out."""
+
+    values: Mapping[Tensor, Any] = {}
+    """Values of host inputs."""
+    dims: Mapping[Tensor, Dims] = {}
+    """Shapes that depended on values."""
+    done: frozenset[Operation] = frozenset()
+    """What has run already, and must not run again."""
+
+
+class Blocked(NamedTuple):
+    """What must be computed before the rest can be planned."""
+
+    values: list[Tensor]
+    """Tensors whose values decide how the rest is planned."""
+    ops: list[Operation]
+    """The operations that wait for them, directly or not."""
+
+
+def needed_ops(request: Request, done: frozenset[Operation] = frozenset()) -> list[Operation]:
+    """List the operations that a request needs, in the order they were made."""
+    fed = {feed.tensor for feed in request.feeds}
+    seen: set[Operation] = set()
+    stack = [tensor.op for tensor in request.fetches if tensor not in fed]
+    stack += request.targets
+    while stack:
+        op = stack.pop()
+        if op in seen or op in done:
+            continue
+        seen.add(op)
+        for tensor in op.inputs:
+            if tensor.op not in seen and tensor not in fed:
+                stack.append(tensor.op)
+        stack += op.control_inputs
+    return sorted(seen, key=_number)
+
+
+def _number(op: Operation) -> int:
+    return op.number
+
+
+def specialize(
+    request: Request,
+    ops: Iterable[Operation],
+    is_on_host: Callable[[Operation], bool],
+    knowledge: Knowledge,
+) -> tuple[Plan, Blocked]:
+    """Make the steps of a plan; if some are blocked, it is good for nothing but that."""
+    return _Specializer(request, is_on_host, knowledge).run(ops)
+
+
+class _Specializer:
+    def __init__(
+        self, request: Request, is_on_host: Callable[[Operation], bool], knowledge: Knowledge
+    ) -> None:
+        self.plan = Plan(request)
+        self._is_on_host = is_on_host
+        self._known = knowledge
+        self._folds = not request.is_traced
+        self._values: dict[Tensor, Value] = {}
+        self._steps: dict[Operation, Step] = {}
+        self._blocked = Blocked([], [])
+        self._blocked_ops: set[Operation] = set()
+        self._has_news = bool(knowledge.dims)
+        """Whether shapes are known better than the graph knows them."""
+
+    def run(self, ops: Iterable[Operation]) -> tuple[Plan, Blocked]:
+        self._take_feeds()
+        for op in ops:
+            if not self._add_source(op):
+                self._add(op)
+        if not self._blocked.ops:
+            self._settle()
+        return self.plan, self._blocked
+
+    def _take_feeds(self) -> None:
+        for tensor, dims in self.plan.request.feeds:
+            value = Value(tensor, tensor.dtype.base_dtype, dims, None)
+            value.home = Home.FEED
+            value.value = self._known.values.get(tensor)
+            self._values[tensor] = value
+            self._has_news = self._has_news or dims != tensor.dims
+
+    def _add_source(self, op: Operation) -> bool:
+        """Take an operation that computes nothing; False if it is none."""
+        definition = op.definition
+        if not definition.is_source:
+            return False
+        if definition is PLACEHOLDER:
+            return self._must_be_fed(op)
+        tensor = op.outputs[0]
+        if tensor in self._values:
+            return True
+        if definition is CONST:
+            value = Value(tensor, op.attrs["dtype"], tensor.dims, None)
+            value.value, value.home = op.attrs["value"], Home.CONSTANT
+        else:
+            value = Value(tensor, op.attrs["dtype"], op.attrs["shape"].dims_or_none, None)
+            value.variable, value.home = op, Home.VARIABLE
+            _check_shape_of(op)
+        self._values[tensor] = value
+        return True
+
+    def _must_be_fed(self, op: Operation) -> bool:
+        if op.outputs[0] not in self._values:
+            shape = op.attrs["shape"].dims_or_none
+            known = "" if shape is None else f" and shape {bracketed(shape)}"
+            raise InvalidArgumentError(
+                None,
+                op,
+                f"You must feed a value for placeholder tensor '{op.name}' with dtype "
+                f"{op.attrs['dtype'].type_string}{known}",
+            )
+        return True
+
+    def _add(self, op: Operation) -> None:
+        values = self._values
+        try:
+            inputs = [values[tensor] for tensor in op.inputs]
+        except KeyError:  # it needs what is blocked
+            self._block(op)
+            return
+        if any(control in self._blocked_ops for control in op.control_inputs):
+            self._block(op)
+            return
+        if op.definition.host_inputs and self._wants_values(op, inputs):
+            return
+        types = self._types(op, inputs)
+        if types is None:
+            return
+        if self._folds and self._fold(op, inputs, types):
+            return
+        step = Step(op, inputs)
+        for tensor, (dtype, dims) in zip(op.outputs, types, strict=True):
+            if dtype is resource:  # a variable's handle, passed on
+                output = Value(tensor, inputs[0].dtype, inputs[0].dims, step)
+            else:
+                output = Value(tensor, dtype, dims, step)
+            step.outputs.append(output)
+            values.setdefault(tensor, output)  # unless it is fed
+        self._steps[op] = step
+        self.plan.steps.append(step)
+
+    def _block(self, op: Operation) -> None:
+        self._blocked_ops.add(op)
+        self._blocked.ops.append(op)
+
+    def _wants_values(self, op: Operation, inputs: list[Value]) -> bool:
+        """Block an operation until the values of its host inputs are known."""
+        for position in op.definition.host_inputs:
+            value = inputs[position]
+            if value.value is None:
+                value.value = self._known.values.get(value.tensor)
+            if value.value is None:
+                self._blocked.values.append(value.tensor)
+                if op not in self._blocked_ops:
+                    self._block(op)
+        return op in self._blocked_ops
+
+    def _types(self, op: Operation, inputs: list[Value]) -> list[tuple[DType, Any]] | None:
+        """Say what the outputs are; None if their shapes depend on values yet unknown."""
+        if not self._has_news:
+            types = [(t.dtype.base_dtype, t.dims) for t in op.outputs]
+            for _, dims in types:
+                if dims is None or None in dims:
+                    break
+            else:
+                return types
+        inferred = _infer(op, inputs)
+        types = []
+        for tensor, (dtype, dims) in zip(op.outputs, inferred, strict=True):
+            known = dims if is_known(dims) else self._known.dims.get(tensor, tensor.dims)
+            if not is_known(known):
+                self._wants_shapes(op, inputs)
+                return None
+            types.append((dtype.base_dtype, known))
+        return types
+
+    def _wants_shapes(self, op: Operation, inputs: list[Value]) -> None:
+        """Block an operation until the values that decide its shape are known."""
+        deciding = [inputs[position].tensor for position in op.definition.shape_inputs]
+        if not deciding:
+            raise InvalidArgumentError(
+                None,
+                op,
+                f"The shape of '{op.name}' ({op.type}) is not known even with all feeds",
+            )
+        self._blocked.values.extend(deciding)
+        self._block(op)
+
+    def _fold(self, op: Operation, inputs: list[Value], types: list[tuple[DType, Any]]) -> bool:
+        """Compute an operation now, if its result cannot change from run to run.
+
+        A GPU's floating-point work stays the GPU's: whoever puts it there wants it there.
+        """
+        definition = op.definition
+        if definition.is_stateful or not inputs:
+            return False
+        if definition.is_metadata:
+            stand_in = np.broadcast_to(np.zeros((), np.int8), inputs[0].dims)
+            arrays = [stand_in]
+        else:
+            arrays = []
+            for value in inputs:
+                if value.value is None:
+                    return False
+                arrays.append(value.value)
+            if _size(types) > FOLD_AT_MOST:
+                return False
+        if any(dtype.is_floating for dtype, _ in types) and not self._is_on_host(op):
+            return False
+        if definition.kernel("CPU", op.main_type) is None:
+            return False
+        for tensor, array in zip(
+            op.outputs, evaluate(definition, arrays, op.attrs), strict=True
+        ):
+            value = Value(tensor, tensor.dtype.base_dtype, array.shape, None)
+            value.value, value.home = array, Home.CONSTANT
+            self._values.setdefault(tensor, value)
+        self.plan.folded.append(op)
+        return True
+
+    def _settle(self) -> None:
+        """Keep the steps that are needed, and say what the fetches and feeds have become."""
+        plan, values, steps = self.plan, self._values, self._steps
+        plan.fetches = [values[tensor] for tensor in plan.request.fetches]
+        for value in plan.fetches:
+            value.is_needed = True
+            if value.step:
+                value.step.is_needed = True
+        for op in plan.request.targets:
+            if op in steps:
+                steps[op].is_needed = True
+        kept = []
+        for step in reversed(plan.steps):
+            if not step.is_needed:
+                continue
+            kept.append(step)
+            for position, value in enumerate(step.inputs):
+                if position not in step.hosts:
+                    value.is_needed = True
+                    if value.step:
+                        value.step.is_needed = True
+            for control in step.op.control_inputs:
+                if control in steps:
+                    steps[control].is_needed = True
+                    step.waits_for.append(steps[control])
+        plan.steps = kept[::-1]
+        fed = [values[feed.tensor] for feed in plan.request.feeds]
+        plan.feeds = [value if value.is_needed else None for value in fed]
+        sources = (v for v in values.values() if v.home in (Home.CONSTANT, Home.VARIABLE))
+        plan.sources = [value for value in sources if value.is_needed]
+
+
+def _infer(op: Operation, inputs: list[Value]) -> Any:
+    """Apply the shape rule to what is known now: a graph may have known less."""
+    try:
+        return op.definition.infer(inputs, op.attrs)
+    except ValueError as error:
+        message = getattr(error, "at_run", str(error))
+        raise InvalidArgumentError(None, op, message) from None
+
+
+def _check_shape_of(variable: Operation) -> None:
+    shape = variable.attrs["shape"]
+    if not shape.is_fully_defined():
+        raise InvalidArgumentError(
+            None,
+            variable,
+            f"The shape of variable '{variable.name}' is {shape}: it must be known in full",
+        )
+
+
+def _size(types: list[tuple[DType, Any]]) -> int:
+    return sum(dtype.itemsize * int(np.prod(dims, dtype=np.int64)) for dtype, dims in types)
