@@ -13,12 +13,18 @@ import berth
 PUBLIC = [
     "berth",
     "berth.compat.v1",
+    "berth.compat.v1.math",
+    "berth.compat.v1.nn",
+    "berth.compat.v1.random",
+    "berth.compat.v1.strings",
     "berth.config",
     "berth.config.experimental",
     "berth.config.threading",
     "berth.debugging",
     "berth.device_lib",
+    "berth.dtypes",
     "berth.test",
+    "berth.timeline",
 ]
 MODULES = sorted(
     info.name

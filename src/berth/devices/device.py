@@ -110,6 +110,8 @@ class Device:
     def view(self, buffer: Buffer, shape: tuple[int, ...], dtype: Any) -> Array:
         """Make an array over a buffer, which lives as long as the array does."""
         hardware = self.hardware
+        if buffer.nbytes == 0:
+            return hardware.backend.xp.empty(shape, dtype)
         return hardware.backend.view(
             hardware.platform, buffer.address, shape, dtype, owner=buffer
         )

@@ -241,17 +241,18 @@ class Devices:
     @_one_at_a_time
     def close(self) -> None:
         """Give all memory back. The devices cannot be used any more."""
-        for device in self._all():
+        for device in self.all():
             device.arena.close()
         if self.gpu_backend is not None:
             self.gpu_backend.close()
 
     def abandon(self, reason: str) -> None:
         """In a forked child: leave everything to the parent, and touch no lock."""
-        for device in self._all():
+        for device in self.all():
             device.arena.abandon(reason)
 
-    def _all(self) -> set[Device]:
+    def all(self) -> set[Device]:
+        """Return every device that was made, for eager programs and for sessions."""
         return {*self.opened, *self.maker.made()}
 
     def find(self, name: str) -> Device:

@@ -70,14 +70,18 @@ def tensor_does_not_fit(
     nbytes: int,
     *,
     elsewhere: Sequence[Device] = (),
+    request: str = "",
 ) -> OutOfMemoryError:
-    """Make the error for a tensor that its device cannot hold."""
+    """Make the error for a tensor that its device cannot hold.
+
+    `request` says what asks for the bytes, if it is not the tensor alone.
+    """
     first_line = (
         f"OOM when allocating tensor with shape[{','.join(map(str, shape))}] and type "
         f"{_TYPE_NAMES.get(dtype, dtype)} on {device.name} by allocator {device.arena.name}"
     )
     details = [
-        f"{holder} asks for {_both(nbytes)}.",
+        request or f"{holder} asks for {_both(nbytes)}.",
         _state(device),
         *_fragmentation(device, nbytes),
         *_largest_holders(device),
@@ -96,6 +100,30 @@ def tensor_does_not_fit(
         processes=other_processes(device),
         dump=out_of_memory_log(arena, nbytes, holder.op or holder.name),
     )
+
+
+def workspace_does_not_fit(
+    device: Device,
+    holder: Holder,
+    shape: tuple[int, ...],
+    dtype: Any,
+    *,
+    workspace_bytes: int,
+    elsewhere: Sequence[Device] = (),
+) -> OutOfMemoryError:
+    """Make the error for a run whose tensors do not fit; the largest is named first."""
+    error = tensor_does_not_fit(
+        device,
+        holder,
+        shape,
+        np.dtype(dtype).name,
+        workspace_bytes,
+        elsewhere=elsewhere,
+        request=f"The tensors that this run needs at once ask for {_both(workspace_bytes)}; "
+        f"the largest is {holder}.",
+    )
+    _log.info(error.dump)
+    return error
 
 
 def is_taken(device: Device) -> bool:

@@ -16,6 +16,7 @@ import warnings
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from berth.backends.base import Backend
 from berth.backends.driver import DEVICE_ORDERS
@@ -72,6 +73,8 @@ class Context:
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self.switches = Switches()
         self.eager_scope = EagerScope()
+        self.sessions: weakref.WeakSet[Any] = weakref.WeakSet()
+        """What uses the devices, and must know when they go."""
         self._environ = environ
         self._machine: Machine | None = None
         self._devices: Devices | None = None
@@ -132,20 +135,36 @@ class Context:
         """Give all memory back; the devices can be listed and configured anew."""
         with self._lock:
             devices, self._devices = self._devices, None
+            self._lose_sessions("berth.reset()")
             if devices is not None:
                 devices.close()
+
+    def _lose_sessions(self, reason: str, *, to_parent: bool = False) -> None:
+        for session in list(self.sessions):
+            session.lose(reason, to_parent=to_parent)
+        self.sessions.clear()
 
     def _forget_parent(self) -> None:
         """Start anew in a forked child: the devices and the locks are the parent's."""
         self._lock = threading.RLock()
         devices, self._devices = self._devices, None
+        reason = f"the fork of this process from process {os.getppid()}"
+        self._lose_sessions(reason, to_parent=True)
         if devices is not None:
-            devices.abandon(f"the fork of this process from process {os.getppid()}")
+            devices.abandon(reason)
 
     def trim(self) -> int:
         """Give back the memory that holds nothing; return how many bytes that was."""
         devices = self._devices
-        return sum(d.arena.trim() for d in devices.opened) if devices else 0
+        if devices is None:
+            return 0
+        self.drop_idle()
+        return sum(device.arena.trim() for device in devices.all())
+
+    def drop_idle(self) -> None:
+        """Free the memory that plans keep for their next run."""
+        for session in list(self.sessions):
+            session.drop_idle()
 
     @contextmanager
     def as_default(self) -> Iterator[Context]:

@@ -57,9 +57,10 @@ class MemoryReport:
 
 
 def memory_report(devices: Devices) -> MemoryReport:
-    """Report on the opened GPUs or, if none is open, on those that would be."""
-    logical = devices.opened or devices.maker.plan(devices.options())
-    is_open = bool(devices.opened)
+    """Report on the GPUs that tf.config or a session opened, or else on those that would be."""
+    opened = devices.opened or devices.maker.made()
+    is_open = bool(opened)
+    logical = opened or devices.maker.plan(devices.options())
     rows = [_row(d, is_open=is_open) for d in logical if d.device_type == "GPU"]
     return MemoryReport(rows, is_open)
 

@@ -97,6 +97,17 @@ def repeated_field(item: Field | type[Message]) -> Any:
     return Field(lambda: Repeated(item))
 
 
+def object_field(kind: type) -> Any:
+    """A value of one Python class, as it is."""
+
+    def check(value: Any) -> Any:
+        if not isinstance(value, kind):
+            raise TypeError(f"must be a {kind.__name__}, not {type(value).__name__}")
+        return value
+
+    return Field(lambda: None, check)
+
+
 def map_field(item: Field) -> Any:
     """A map from strings to values of one kind."""
     return Field(lambda: Map(item))

@@ -8,6 +8,7 @@ from berth.front.message import (
     bool_field,
     float_field,
     int_field,
+    long_field,
     map_field,
     message_field,
     repeated_field,
@@ -45,6 +46,13 @@ class GPUOptions(Message):
     experimental = message_field(_Experimental)
 
 
+class GraphOptions(Message):
+    """How graphs are placed and run."""
+
+    place_pruned_graph = bool_field()
+    infer_shapes = bool_field()
+
+
 class ConfigProto(Message):
     """The options of a Session.
 
@@ -64,9 +72,13 @@ class ConfigProto(Message):
     device_count = map_field(int_field())
     intra_op_parallelism_threads = int_field()
     inter_op_parallelism_threads = int_field()
+    use_per_session_threads = bool_field()
+    device_filters = repeated_field(str_field())
     gpu_options = message_field(GPUOptions)
     allow_soft_placement = bool_field()
     log_device_placement = bool_field()
+    graph_options = message_field(GraphOptions)
+    operation_timeout_in_ms = long_field()
 
 
 def device_options(config: ConfigProto) -> DeviceOptions:

@@ -1,0 +1,103 @@
+"""What a program feeds: values for tensors, checked and made into arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import resource, string
+from berth.graph.graph import Graph
+from berth.graph.tensor import Tensor
+from berth.ops.convert import to_array
+from berth.ops.shape import Dims, text
+from berth.plan.plan import Feed
+
+
+def read_feeds(
+    feed_dict: Mapping[Any, Any], graph: Graph
+) -> tuple[tuple[Feed, ...], list[np.ndarray[Any, Any]]]:
+    """Return the tensors that are fed, with the shapes of their values, and the values."""
+    feeds, arrays = [], []
+    for key, value in _pairs(feed_dict):
+        is_ours = type(key) is Tensor and key.op.graph is graph
+        tensor = key if is_ours else find_fed(key, graph)
+        array = feed_array(tensor, value)
+        feeds.append(Feed(tensor, array.shape))
+        arrays.append(array)
+    return tuple(feeds), arrays
+
+
+def _pairs(feed_dict: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    """List keys with their values; a tuple of keys takes a sequence of values."""
+    if not isinstance(feed_dict, Mapping):
+        raise TypeError(
+            f"The value of argument `feed_dict` must be a dict, and not {feed_dict!r}."
+        )
+    for key, value in feed_dict.items():
+        if not isinstance(key, tuple):
+            yield key, value
+            continue
+        if not isinstance(value, list | tuple) or len(value) != len(key):
+            raise ValueError(
+                f"Cannot feed {value!r} for the {len(key)} tensors {key}: give as many values."
+            )
+        yield from zip(key, value, strict=True)
+
+
+def find_fed(key: Any, graph: Graph) -> Tensor:
+    """Return the tensor that a key of a feed_dict means."""
+    try:
+        tensor: Tensor = graph.as_graph_element(key, allow_operation=False)
+    except (TypeError, ValueError, KeyError) as error:
+        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {_reason(error)}") from None
+    return tensor
+
+
+def _reason(error: Exception) -> str:
+    return str(error.args[0]) if error.args else str(error)
+
+
+def feed_array(tensor: Tensor, value: Any) -> np.ndarray[Any, Any]:
+    """Make an array of a value for a tensor; TypeError or ValueError if it cannot be one."""
+    dtype = tensor.dtype.base_dtype
+    if isinstance(value, Tensor) or hasattr(value, "as_tensor"):
+        raise TypeError(
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
+            "Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For reference, "
+            f"the tensor object was {value} which was passed to the feed with key {tensor}."
+        )
+    if dtype is resource:
+        raise ValueError(f"Tensor {tensor.name} may not be fed.")
+    if type(value) is int and dtype.is_integer and not dtype.min <= value <= dtype.max:
+        raise TypeError(
+            f"Type of feed value {value} with type <class 'int'> is not compatible with "
+            f"Tensor type {dtype.name}. Try explicitly setting the type of the feed tensor to "
+            "a larger type (e.g. int64)."
+        )
+    try:
+        if dtype is string:
+            array = to_array(value, string)
+        else:
+            array = np.asarray(value, dtype.np_dtype, order="C")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise type(error)(
+            f"Cannot feed a value for Tensor {tensor.name}, which has dtype {dtype.name}: "
+            f"{error}"
+        ) from None
+    dims = tensor.dims
+    if dims != array.shape and not _is_compatible(array.shape, dims):
+        raise ValueError(
+            f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has "
+            f"shape {text(dims)}"
+        )
+    return array
+
+
+def _is_compatible(shape: tuple[int, ...], dims: Dims) -> bool:
+    if dims is None:
+        return True
+    return len(shape) == len(dims) and all(
+        wanted is None or size == wanted for size, wanted in zip(shape, dims, strict=True)
+    )

@@ -1,0 +1,87 @@
+"""What a program fetches: any nesting of tensors, operations and names, given back alike.
+
+    tensor → its value      operation → None      name → what it names
+    list, tuple, dict, namedtuple, attrs class → the same, of values
+
+A tensor that is asked for twice is computed and fetched once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from berth.graph.graph import Graph
+from berth.graph.operation import Operation
+from berth.graph.tensor import Tensor
+
+Build = Callable[[Sequence[Any]], Any]
+
+
+class Fetches:
+    """The tensors and operations that a structure asks for, and how to fill it."""
+
+    __slots__ = ("build", "targets", "tensors")
+
+    def __init__(self, fetches: Any, graph: Graph) -> None:
+        reader = _Reader(graph)
+        self.build: Build = reader.read(fetches)
+        self.tensors = tuple(reader.tensors)
+        self.targets = tuple(reader.targets)
+
+
+class _Reader:
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self.tensors: dict[Tensor, int] = {}
+        self.targets: dict[Operation, None] = {}
+
+    def read(self, fetch: Any) -> Build:
+        """Return the function that makes what the user gets of the fetched values."""
+        if isinstance(fetch, list | tuple):
+            return self._read_sequence(fetch)
+        if isinstance(fetch, Mapping):
+            return self._read_mapping(fetch)
+        if hasattr(type(fetch), "__attrs_attrs__"):
+            names = [attribute.name for attribute in type(fetch).__attrs_attrs__]
+            parts = [self.read(getattr(fetch, name)) for name in names]
+            kind = type(fetch)
+            return lambda values: kind(*(part(values) for part in parts))
+        return self._read_element(fetch)
+
+    def _read_sequence(self, fetch: Any) -> Build:
+        parts = [self.read(item) for item in fetch]
+        kind: Any = type(fetch)
+        if hasattr(kind, "_fields"):
+            return lambda values: kind(*(part(values) for part in parts))
+        return lambda values: kind([part(values) for part in parts])
+
+    def _read_mapping(self, fetch: Mapping[Any, Any]) -> Build:
+        parts = {key: self.read(item) for key, item in fetch.items()}
+        kind: Any = type(fetch)
+        return lambda values: kind((key, part(values)) for key, part in parts.items())
+
+    def _read_element(self, fetch: Any) -> Build:
+        item = self._find(fetch)
+        if isinstance(item, Operation):
+            self.targets[item] = None
+            return lambda values: None
+        position = self.tensors.setdefault(item, len(self.tensors))
+        return lambda values: values[position]
+
+    def _find(self, fetch: Any) -> Any:
+        if fetch is None:
+            raise TypeError(
+                'Argument `fetch` = None has invalid type "NoneType". Cannot be None'
+            )
+        try:
+            return self._graph.as_graph_element(fetch)
+        except TypeError as error:
+            raise TypeError(
+                f"Argument `fetch` = {fetch} has invalid type "
+                f'"{type(fetch).__name__}" must be a string or Tensor. ({error})'
+            ) from None
+        except (ValueError, KeyError) as error:
+            raise ValueError(
+                f"Argument `fetch` = {fetch} cannot be interpreted as a Tensor. ({error})"
+            ) from None

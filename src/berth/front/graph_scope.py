@@ -1,0 +1,98 @@
+"""The verbs of TensorFlow 1 that speak to the default graph."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any
+
+from berth.dtypes import as_dtype
+from berth.graph.graph import Graph
+from berth.graph.ground import get_default_graph
+from berth.graph.variable import GLOBAL_VARIABLES, LOCAL_VARIABLES, TRAINABLE_VARIABLES
+
+
+class GraphKeys:
+    """The names of the collections that berth itself uses."""
+
+    GLOBAL_VARIABLES = GLOBAL_VARIABLES
+    VARIABLES = GLOBAL_VARIABLES
+    LOCAL_VARIABLES = LOCAL_VARIABLES
+    TRAINABLE_VARIABLES = TRAINABLE_VARIABLES
+    LOSSES = "losses"
+    SUMMARIES = "summaries"
+    UPDATE_OPS = "update_ops"
+
+
+def device(device_name_or_function: Any) -> AbstractContextManager[None]:
+    """Ask for a device for the operations of a block: a name, a spec, a function, or None."""
+    return get_default_graph().device(device_name_or_function)
+
+
+def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+    """Keep the operations of a block on the device of another."""
+    return get_default_graph().colocate_with(op, ignore_existing)
+
+
+def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
+    """Let the operations of a block wait for others."""
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+class name_scope:
+    """Put the names of a block's operations under a common one."""
+
+    def __init__(self, name: Any, default_name: str | None = None, values: Any = None) -> None:
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"`name` for name_scope must be a string, and not {name!r}.")
+        self._name = default_name if name is None else name
+        if self._name is None and values is not None:
+            raise ValueError(
+                "At least one of name (None) and default_name (None) must be provided."
+            )
+        self._graph = _graph_of(values)
+        self._scope: AbstractContextManager[str] | None = None
+
+    @property
+    def name(self) -> str | None:
+        return self._name
+
+    def __enter__(self) -> str:
+        self._scope = self._graph.name_scope(self._name)
+        return self._scope.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        assert self._scope is not None
+        return self._scope.__exit__(kind, error, trace)
+
+
+def _graph_of(values: Any) -> Graph:
+    """Return the graph of the first tensor among some values, or the default one."""
+    for value in values or ():
+        graph = getattr(value, "graph", None)
+        if isinstance(graph, Graph):
+            return graph
+    return get_default_graph()
+
+
+def convert_to_tensor(
+    value: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None
+) -> Any:
+    """Return a value as a tensor; a tensor as it is."""
+    wanted = None if dtype is None else as_dtype(dtype)
+    return get_default_graph().convert(value, wanted, name)
+
+
+def add_to_collection(name: str, value: Any) -> None:
+    """Keep a value under a name in the default graph."""
+    get_default_graph().add_to_collection(name, value)
+
+
+def get_collection(key: str, scope: str | None = None) -> list[Any]:
+    """List the values kept under a name in the default graph."""
+    return get_default_graph().get_collection(key, scope)

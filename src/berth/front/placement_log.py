@@ -1,0 +1,111 @@
+"""Telling where operations went: the log of the documents, and warnings of fallbacks (§7)."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from berth.callsite import call_site
+from berth.devices.device import Device
+from berth.errors import BerthWarning, explain
+from berth.graph.expect import current_expectation
+from berth.graph.operation import Operation
+from berth.plan.placement_errors import check_expectations
+from berth.plan.plan import Request
+from berth.plan.walk import document_order
+from berth.run.engine import Engine
+
+_log = logging.getLogger("berth")
+
+
+class PlacementLog:
+    """What one session has told of its placements: each operation once."""
+
+    def __init__(self, devices: Sequence[Device], is_on: bool) -> None:
+        self._is_on = is_on
+        self._told: set[Operation] = set()
+        self._requests: set[Request] = set()
+        if is_on:
+            _print(device_mapping(devices))
+
+    def is_watched(self) -> bool:
+        """Tell whether each run has to be looked at: something is expected of it."""
+        return current_expectation() is not None
+
+    def tell(self, engine: Engine, request: Request) -> None:
+        """Say where the operations of a request went, if it is new; check expectations."""
+        expectation = current_expectation()
+        if request in self._requests and expectation is None:
+            return
+        ops = document_order([*(t.op for t in request.fetches), *request.targets])
+        placement: Any = engine.placement
+        ops = [op for op in ops if op in placement.devices]
+        check_expectations(placement, ops, expectation)
+        if request in self._requests:
+            return
+        self._requests.add(request)
+        new = [op for op in ops if op not in self._told]
+        self._told.update(new)
+        for level, text in placement.messages:
+            if self._is_on or level >= logging.WARNING:
+                _log.log(level, text)
+        placement.messages.clear()
+        if self._is_on:
+            for op in new:
+                _print(f"{op.name}: {log_name(placement.devices[op])}\n")
+        self._warn_of_moves(placement, new)
+
+    def _warn_of_moves(self, placement: Any, ops: Sequence[Operation]) -> None:
+        here = set(ops)
+        moved = [op for op in placement.moved if op in here]
+        if not moved:
+            return
+        lines = [
+            f"{op.name} ({op.type}) at {op.where.place}: asked for {op.device}, runs on "
+            f"{placement.devices[op].short_name}"
+            for op in moved
+        ]
+        more = [f"and {len(lines) - 10} more"] if len(lines) > 10 else []
+        warnings.warn(
+            explain(
+                f"Soft placement moved {len(moved)} operation{'s' * (len(moved) > 1)}; "
+                "berth.why() tells the reason of each.",
+                *lines[:10],
+                *more,
+            ),
+            BerthWarning,
+            stacklevel=call_site().frames_up + 1,
+        )
+
+
+def device_mapping(devices: Sequence[Device]) -> str:
+    """Write the block that begins a placement log, as the documents do."""
+    lines = [
+        f"{device.name} -> {described}\n"
+        for device in devices
+        if (described := _described(device))
+    ]
+    if not lines:
+        return "Device mapping: no known devices.\n"
+    return "Device mapping:\n" + "".join(lines)
+
+
+def _described(device: Device) -> str:
+    """Describe a GPU as the documents do, who end with the bus."""
+    return device.hardware.description.partition(", compute capability")[0]
+
+
+def log_name(device: Device) -> str:
+    """Write a device's name as the documents' log does: ``…/cpu:0``, ``…/device:GPU:0``."""
+    if device.device_type == "CPU":
+        return device.name.replace("/device:CPU:", "/cpu:")
+    return device.name
+
+
+def _print(text: str) -> None:
+    """Write to where print() does, which a notebook shows too."""
+    sys.stdout.write(text)
+    sys.stdout.flush()

@@ -1,0 +1,41 @@
+"""``berth.why``: why an operation runs where it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from berth.front.context import context
+from berth.graph.default import get_default_session
+from berth.graph.graph import Graph
+from berth.graph.operation import Operation
+from berth.plan.placement import Placement
+from berth.plan.placer import place
+
+
+def why(tensor_or_op: Any) -> str:
+    """Explain where an operation runs, and what made it so.
+
+    The answer is the default session's, or that of the session that last placed the graph.
+    If none has, it is what a session without options would do.
+    """
+    item = tensor_or_op
+    if hasattr(item, "as_graph_element"):
+        item = item.as_graph_element()
+    op = item if isinstance(item, Operation) else getattr(item, "op", None)
+    if not isinstance(op, Operation):
+        raise TypeError(
+            f"berth.why() takes a tensor or an operation of a graph, and not {tensor_or_op!r}."
+        )
+    return _placement(op).why(op)
+
+
+def _placement(op: Operation) -> Placement:
+    graph: Graph = op.graph
+    session = get_default_session()
+    own = session._engine.placement if session and session.graph is graph else None
+    for placement in (own, graph.placement):
+        if placement is not None and op in placement.devices:
+            return placement  # type: ignore[no-any-return]
+    devices = context().devices
+    planned = devices.maker.plan(devices.options())
+    return place(graph.ops, planned, soft=bool(context().switches.soft_placement))

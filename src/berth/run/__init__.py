@@ -1,0 +1,1 @@
+"""Making it happen: a plan bound to memory, and run."""

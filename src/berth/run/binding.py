@@ -1,0 +1,299 @@
+"""A plan bound to memory: every step a call that is ready to be made, again and again.
+
+Binding takes one workspace from each device's arena and makes an array for every value.
+Running is then a loop over calls. What the caller gives or gets, if it is large, is used
+where it is: the few calls that touch it are bound anew in each run.
+
+Invariants:
+  1. A binding serves one run at a time. Several at once need a binding each.
+  2. A run that fails leaves the binding fit for the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from berth.backends.base import Array, Stream
+from berth.devices.device import Device
+from berth.dtypes import string
+from berth.graph.operation import Operation
+from berth.ops.opdef import Access, Call, Launch
+from berth.plan.layout import LARGE
+from berth.plan.partition import HOST
+from berth.plan.plan import Copy, Home, Plan, Stage, Step, Value
+from berth.run.fused import FusedCall
+from berth.run.stage import BoundStage, failure
+from berth.run.state import SessionState, uninitialized
+from berth.run.threads import Pool
+from berth.run.transfers import (
+    download,
+    fetch_from,
+    give,
+    give_copy,
+    host_array,
+    transfer,
+    upload,
+    wait,
+)
+from berth.run.workspace import Workspace, take_workspace
+
+
+class Binding:
+    """One plan with one set of memory."""
+
+    def __init__(
+        self, plan: Plan, devices: Sequence[Device], state: SessionState, pool: Pool
+    ) -> None:
+        self.plan = plan
+        self._devices = devices
+        self._state = state
+        self._pool = pool
+        self._arrays: dict[Value, Array] = {}
+        self._fused: dict[Step, FusedCall] = {}
+        self._workspaces = {
+            device: take_workspace(plan, device, nbytes, devices)
+            for device, nbytes in plan.workspace_bytes.items()
+        }
+        self._streams = {stage.device: self._stream(stage.device) for stage in plan.stages}
+        self.remote = [s for d, s in self._streams.items() if devices[d].device_type != "CPU"]
+        """The streams whose work is not over when the calls are."""
+        self._late = self._find_late()
+        self._bind_sources()
+        self._slots = [state.variable(*_variable(v)) for v in plan.must_be_initialized]
+        self.stages = [self._bind_stage(stage) for stage in plan.stages]
+        self._small_feeds = [
+            (k, self.array_of(value))
+            for k, value in enumerate(plan.feeds)
+            if value is not None and value not in self._late
+        ]
+        self._large_feeds = [
+            (k, value)
+            for k, value in enumerate(plan.feeds)
+            if value is not None and value in self._late
+        ]
+        self._outputs = [root for root in self._late if root.home is Home.FETCH]
+        self._fetch = [self._fetcher(position) for position in range(len(plan.fetches))]
+
+    # --- making it --------------------------------------------------------------------------
+
+    def _stream(self, device: int) -> Stream:
+        hardware = self._devices[device].hardware
+        return hardware.backend.stream(hardware.platform)
+
+    def _find_late(self) -> set[Value]:
+        plan = self.plan
+        fed = {
+            v for v in plan.feeds if v is not None and (v.nbytes >= LARGE or v.dtype is string)
+        }
+        return fed | {v.root for v in plan.fetches if v.root.home is Home.FETCH}
+
+    def _bind_sources(self) -> None:
+        for value in self.plan.sources:
+            if value.home is Home.VARIABLE:
+                self._arrays[value] = self._state.variable(*_variable(value)).array
+            else:
+                self._arrays[value] = self._state.constant(
+                    value.tensor, value.device, value.value
+                )
+
+    def array_of(self, value: Value) -> Array:
+        """Return the array of a value, made on first use."""
+        array = self._arrays.get(value)
+        if array is not None:
+            return array
+        if value.root is not value:
+            array = self.array_of(value.root).reshape(value.dims)
+            if value.root in self._late:
+                return array  # another one in the next run
+        elif value.home is Home.OBJECTS:
+            array = np.empty(value.dims, object)
+        else:
+            array = _cut(self._xp(value.device), self._workspaces.get(value.device), value)
+        self._arrays[value] = array
+        return array
+
+    def _xp(self, device: int) -> Any:
+        return self._devices[device].hardware.backend.xp
+
+    def _bind_stage(self, stage: Stage) -> BoundStage:
+        bound = BoundStage(stage, self._streams[stage.device])
+        others = {self.plan.stages[number].device for number in stage.waits}
+        bound.after = [self._bind_wait(stage.device, other) for other in sorted(others)]
+        bound.arrivals = [(copy, self._bind_copy(copy)) for copy in stage.arrivals]
+        late = self._late
+        for step in stage.steps:
+            is_late = bool(late) and any(
+                value.root in late for value in (*step.inputs, *step.outputs)
+            )
+            call = (_wait_for_run, ()) if is_late else self._bind_step(step)
+            if call is None:
+                continue
+            if is_late:
+                bound.late.append((len(bound.calls), step))
+            bound.calls.append(call)
+            bound.owners.append(step)
+            access = step.op.definition.access
+            if access is Access.ASSIGN:
+                slot = self._state.variable(*_variable(step.inputs[0].root))
+                bound.calls.append((slot.mark, ()))
+                bound.owners.append(step)
+        return bound
+
+    def _bind_step(self, step: Step, changed: set[Value] | None = None) -> Call | None:
+        if step.members:
+            return self._bind_fused(step, changed)
+        op = step.op
+        definition = op.definition
+        if definition.is_alias or definition.access is Access.READ:
+            return self._bind_passing_on(step)
+        array_of = self.array_of
+        inputs = [
+            value.value if position in step.hosts else array_of(value)
+            for position, value in enumerate(step.inputs)
+        ]
+        outputs = [array_of(value) for value in step.outputs]
+        if definition.access is Access.QUERY:
+            memory: Any = self._state.variable(*_variable(step.inputs[0].root))
+        else:
+            memory = self._state.memory_of(op) if definition.is_stateful else None
+        scratch = [array_of(value) for value in step.scratch]
+        return step.kernel.bind(
+            Launch(self._xp(step.device), inputs, outputs, op.attrs, scratch, memory)
+        )
+
+    def _bind_passing_on(self, step: Step) -> Call | None:
+        """Bind nothing where an output is its input; a copy where it has bytes of its own."""
+        output = step.outputs[0]
+        if output.root is not output:
+            return None
+        source = self.array_of(step.inputs[0]).reshape(output.dims)
+        return self._xp(step.device).copyto, (self.array_of(output), source)
+
+    def _bind_fused(self, step: Step, changed: set[Value] | None) -> Call:
+        fused = self._fused.get(step)
+        if fused is None:
+            changed = None
+            scratch = self.array_of(step.scratch[0])
+            fused = FusedCall(step, self._xp(step.device), scratch, self._pool)
+            self._fused[step] = fused
+        fused.bind(self.array_of, changed)
+        return fused, ()
+
+    def _bind_wait(self, device: int, other: int) -> Callable[[], None]:
+        """Make a device's stream wait for another's; what the host did is done at once."""
+        if self._devices[other].device_type == "CPU":
+            return _nothing
+        if self._devices[device].device_type == "CPU":
+            return self._streams[other].synchronize
+        return partial(wait, self._streams[device], self._streams[other])
+
+    def _bind_copy(self, copy: Copy) -> Callable[[], None]:
+        source_is_host = self._devices[copy.source.device].device_type == "CPU"
+        target_is_host = self._devices[copy.target.device].device_type == "CPU"
+        source = partial(self.array_of, copy.source)
+        target = self.array_of(copy.target)
+        if source_is_host:
+            stream = self._streams[copy.target.device]
+            return partial(upload, stream, target, source)
+        from_stream = self._streams_at(copy.source.device)
+        if target_is_host:
+            return partial(download, from_stream, target, source)
+        return partial(transfer, self._streams[copy.target.device], target, source)
+
+    def _streams_at(self, device: int) -> Stream:
+        """Return a device's stream; one that only sends has no stage, and gets one now."""
+        if device not in self._streams:
+            self._streams[device] = self._stream(device)
+        return self._streams[device]
+
+    def _fetcher(self, position: int) -> Callable[[], Any]:
+        """Make the function that gives the caller one of the fetched values."""
+        value = self.plan.fetches[position]
+        array = self._arrays.get(value)
+        first = next(k for k, v in enumerate(self.plan.fetches) if v.root is value.root)
+        if self._devices[value.device].device_type != "CPU":
+            host = partial(host_array, self._devices[HOST], value)
+            stream = self._streams_at(value.device)
+            return partial(fetch_from, stream, self.array_of(value), host)
+        if value.root in self._late:
+            is_given = value.root.home is Home.FETCH and position == first
+            return partial(give if is_given else give_copy, self.array_of, value)
+        if array is None:
+            array = self.array_of(value)
+        return partial(array.__getitem__, ()) if array.ndim == 0 else array.copy
+
+    # --- running it -------------------------------------------------------------------------
+
+    def begin(self, feeds: Sequence[Any]) -> None:
+        """Take what the caller gives, before a run."""
+        for slot in self._slots:
+            if not slot.is_initialized:
+                raise failure(uninitialized(slot.op), slot.op)
+        for position, array in self._small_feeds:
+            array[...] = feeds[position]
+        if self._late:
+            for position, value in self._large_feeds:
+                self._arrays[value] = feeds[position]
+            for value in self._outputs:
+                self._arrays[value] = host_array(self._devices[value.device], value)
+            for stage in self.stages:
+                for position, step in stage.late:
+                    call = self._bind_step(step, self._late)
+                    stage.calls[position] = call or (_nothing, ())
+
+    def finish(self) -> list[Any]:
+        """Return what the caller gets, after a run."""
+        for stream in self.remote:
+            stream.synchronize()
+        return [fetch() for fetch in self._fetch]
+
+    def give_up(self) -> None:
+        """After a failure: let the work end that was given out, so that memory is free."""
+        for stream in self.remote:
+            with suppress(Exception):
+                stream.synchronize()
+
+    def free(self) -> None:
+        """Give the memory back. No run may be using it, and none may follow."""
+        self.stages = []
+        self._arrays = {}
+        self._fused = {}
+        for workspace in self._workspaces.values():
+            workspace.buffer.free()
+        self._workspaces = {}
+
+    def end(self) -> None:
+        """Let go of what belongs to the caller."""
+        if self._late:
+            for value in self._late:
+                self._arrays.pop(value, None)
+            for stage in self.stages:
+                for position, _ in stage.late:
+                    stage.calls[position] = (_wait_for_run, ())
+
+
+def _variable(value: Value) -> tuple[Operation, int, Any, Any]:
+    assert value.variable is not None
+    return value.variable, value.device, value.dims, value.dtype
+
+
+def _cut(xp: Any, workspace: Workspace | None, value: Value) -> Array:
+    """Make a value's array out of its device's workspace."""
+    if value.nbytes == 0:
+        return xp.empty(value.dims, value.dtype.np_dtype)
+    assert workspace is not None
+    raw = workspace.array[value.offset : value.offset + value.nbytes]
+    return raw.view(value.dtype.np_dtype).reshape(value.dims)
+
+
+def _wait_for_run() -> None:
+    raise AssertionError("a call that is bound in each run was made outside of one")
+
+
+def _nothing() -> None:
+    pass

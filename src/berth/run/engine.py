@@ -1,0 +1,158 @@
+"""What runs a graph's requests on devices: placing, planning, and what outlives a run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from berth.devices.device import Device
+from berth.errors import OpError, OutOfMemoryError
+from berth.graph.graph import Graph
+from berth.graph.operation import Operation
+from berth.plan.compiler import NOTHING, Site, compile_plan
+from berth.plan.placement import Placement
+from berth.plan.placer import place
+from berth.plan.plan import Plan, Request
+from berth.plan.specialize import Blocked, Knowledge, needed_ops
+from berth.plan.walk import document_order
+from berth.run.binding import Binding
+from berth.run.executor import Executor
+from berth.run.runner import Runner
+from berth.run.segments import SegmentedRunner
+from berth.run.stage import failure
+from berth.run.state import SessionState
+from berth.run.threads import Pool, n_cores
+
+
+class Options(NamedTuple):
+    """How a session places and runs."""
+
+    soft_placement: bool = False
+    place_pruned_graph: bool = False
+    """Place what a run needs only, and not the whole graph."""
+    n_threads: int = 0
+    """Threads within a step; 0: as many as there are cores."""
+
+
+class Engine:
+    """A graph on devices."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        devices: Sequence[Device],
+        options: Options,
+        reclaim: Callable[[], None],
+    ) -> None:
+        self.graph = graph
+        self.devices = devices
+        self.state = SessionState(devices)
+        self.placement: Placement | None = None
+        """The newest placement."""
+        self._options = options
+        self._reclaim = reclaim
+        """Gives memory back that plans keep for their next run, here and in other sessions."""
+        self._n_placed = 0
+        self._pinned: dict[Operation, Device] = {}
+        self._executor = Executor()
+        self._pool = Pool(options.n_threads or n_cores())
+        self._runners: dict[Request, Runner | SegmentedRunner] = {}
+        self._lock = threading.RLock()
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether nothing was added to the graph since it was placed."""
+        return self._n_placed == len(self.graph.ops) or self._options.place_pruned_graph
+
+    def runner(self, request: Request) -> Runner | SegmentedRunner:
+        """Return what runs a request, planned on first use."""
+        runner = self._runners.get(request)
+        if runner is None or not self.is_placed:
+            with self._lock:
+                # A graph that grew is placed anew, and may fail there; plans are kept.
+                placement = self.place(request)
+                runner = self._runners.get(request)
+                if runner is None:
+                    runner = self._make_runner(request, placement)
+                    self._runners[request] = runner
+        return runner
+
+    def _make_runner(self, request: Request, placement: Placement) -> Runner | SegmentedRunner:
+        site = self._site(placement)
+
+        def compile_here(part: Request, knowledge: Knowledge) -> tuple[Plan, Blocked]:
+            try:
+                return compile_plan(part, site, knowledge)
+            except OpError as error:
+                raise failure(error, error.op) from None
+
+        plan, blocked = compile_here(request, NOTHING)
+        if blocked.ops:
+            return SegmentedRunner(request, compile_here, self._runner_of)
+        return self._runner_of(plan)
+
+    def _runner_of(self, plan: Plan) -> Runner:
+        return Runner(plan, lambda: self._bind(plan), self._executor)
+
+    def _bind(self, plan: Plan) -> Binding:
+        try:
+            return Binding(plan, self.devices, self.state, self._pool)
+        except OutOfMemoryError:
+            self._reclaim()
+        return Binding(plan, self.devices, self.state, self._pool)
+
+    def _site(self, placement: Placement) -> Site:
+        return Site(self.devices, placement, self._pool.n_threads)
+
+    def place(self, request: Request) -> Placement:
+        """Place the graph, or what a request needs, unless that was done."""
+        with self._lock:
+            if self._options.place_pruned_graph:
+                return self._place(needed_ops(request), request)
+            if self.placement is None or self._n_placed < len(self.graph.ops):
+                self._n_placed = len(self.graph.ops)
+                return self._place(self.graph.ops[: self._n_placed], request)
+            return self.placement
+
+    def _place(self, ops: Sequence[Operation], request: Request) -> Placement:
+        soft = self._options.soft_placement
+        placement = None
+        try:
+            placement = place(ops, self.devices, soft=soft, pinned=self._pinned)
+        except OpError:
+            self._n_placed = 0
+        if placement is None:
+            # Once more, to name the node that the documents would: the first on the way
+            # from the fetches.
+            first = [*(tensor.op for tensor in request.fetches), *request.targets]
+            order = document_order([*first, *ops])
+            placement = place(
+                ops, self.devices, soft=soft, pinned=self._pinned, error_order=order
+            )
+        for op in ops:
+            if op.definition.is_stateful:
+                self._pinned[op] = placement.devices[op]
+        self.placement = self.graph.placement = placement
+        return placement
+
+    def plan(self, request: Request) -> Plan:
+        """Return the plan of a request; of its first part, if it is run in segments."""
+        runner = self.runner(request)
+        if isinstance(runner, SegmentedRunner):
+            return runner.first_plan()
+        return runner.plan
+
+    def drop_idle(self) -> None:
+        """Give the memory back that no run is using."""
+        for runner in list(self._runners.values()):
+            runner.drop_idle()
+
+    def close(self) -> None:
+        """Give all memory back, and end the threads."""
+        with self._lock:
+            self.drop_idle()
+            self._runners.clear()
+            self.state.clear()
+            self._executor.close()
+            self._pool.close()

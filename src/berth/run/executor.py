@@ -1,0 +1,168 @@
+"""Running bound plans: in the caller's thread, or with one worker for each device.
+
+Handing work to another thread costs more than a small plan takes, so workers are used only
+where at least two devices have enough to do. Then the caller's thread works for the busiest
+device itself, and a stage begins when the stages it waits for are over.
+
+Invariants:
+  1. The parts of one run are given to the workers under one lock, so every worker meets
+     the runs in the same order, and none waits for a run that is behind its own.
+  2. If a call fails, or the caller is interrupted, no further call of the run is made, and
+     the run is left only when all that had begun are over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from berth.run.binding import Binding
+from berth.run.stage import BoundStage
+from berth.run.threads import n_cores, share_cores
+
+WORTH_A_THREAD = 5e-4
+"""How many seconds of work make it worth while to hand them over."""
+
+
+class Executor:
+    """Runs bindings, and owns the workers."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._workers: dict[int, _Worker] = {}
+
+    def run(self, binding: Binding, feeds: Sequence[Any], run_stage: Any = None) -> list[Any]:
+        """Run a plan once; return the fetched values."""
+        with np.errstate(all="ignore"):
+            try:
+                binding.begin(feeds)
+                if run_stage is not None:
+                    for stage in binding.stages:
+                        run_stage(stage)
+                elif is_concurrent(binding):
+                    self._run_on_workers(binding)
+                else:
+                    for stage in binding.stages:
+                        stage.run()
+                return binding.finish()
+            except BaseException:
+                binding.give_up()
+                raise
+            finally:
+                binding.end()
+
+    def _run_on_workers(self, binding: Binding) -> None:
+        run = _Run(binding.stages)
+        busy = [d for d, s in binding.plan.work_seconds.items() if s >= WORTH_A_THREAD]
+        own = max(busy, key=lambda device: binding.plan.work_seconds[device])
+        share = max(1, n_cores() // len(busy))
+        others = {stage.device for stage in binding.stages} - {own}
+        with self._lock:
+            for device in sorted(others):
+                worker = self._workers.get(device)
+                if worker is None:
+                    worker = self._workers[device] = _Worker(f"berth-device-{device}")
+                worker.give(partial(run.work_for, device, share))
+            run.n_parts += len(others)
+        run.n_parts += 1
+        try:
+            run.work_for(own, share)
+            run.wait()
+        except BaseException as error:  # an interruption: let what has begun end
+            run.stop(error)
+            run.wait()
+            raise
+        if run.error is not None:
+            raise run.error
+
+    def close(self) -> None:
+        """End the workers."""
+        with self._lock:
+            for worker in self._workers.values():
+                worker.give(None)
+            self._workers = {}
+
+
+def is_concurrent(binding: Binding) -> bool:
+    """Tell whether at least two devices have enough to do."""
+    enough = [s for s in binding.plan.work_seconds.values() if s >= WORTH_A_THREAD]
+    return len(enough) > 1
+
+
+class _Run:
+    """One run that several threads work for."""
+
+    def __init__(self, stages: Sequence[BoundStage]) -> None:
+        self._stages = stages
+        self._is_over = [False] * len(stages)
+        self._changed = threading.Condition()
+        self.n_parts = 0
+        self._n_ended = 0
+        self.error: BaseException | None = None
+
+    def work_for(self, device: int, n_cores: int) -> None:
+        """Run the stages of one device, each when its time has come."""
+        try:
+            with share_cores(n_cores), np.errstate(all="ignore"):
+                for number, stage in enumerate(self._stages):
+                    if stage.device == device and not self._run_stage(number, stage):
+                        break
+        finally:
+            with self._changed:
+                self._n_ended += 1
+                self._changed.notify_all()
+
+    def _run_stage(self, number: int, stage: BoundStage) -> bool:
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self.error is not None or all(self._is_over[w] for w in stage.waits)
+            )
+            if self.error is not None:
+                return False
+        try:
+            stage.run_unless(self.is_stopped)
+        except BaseException as error:  # the caller's thread raises it
+            self.stop(error)
+            return False
+        with self._changed:
+            self._is_over[number] = True
+            self._changed.notify_all()
+        return True
+
+    def is_stopped(self) -> bool:
+        return self.error is not None
+
+    def stop(self, error: BaseException) -> None:
+        """Make no further call."""
+        with self._changed:
+            if self.error is None:
+                self.error = error
+            self._changed.notify_all()
+
+    def wait(self) -> None:
+        """Wait until every part has ended."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._n_ended >= self.n_parts)
+
+
+class _Worker:
+    """A thread that does one thing after the other."""
+
+    def __init__(self, name: str) -> None:
+        self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        threading.Thread(target=self._loop, name=name, daemon=True).start()
+
+    def give(self, work: Callable[[], None] | None) -> None:
+        self._work.put(work)
+
+    def _loop(self) -> None:
+        while True:
+            work = self._work.get()
+            if work is None:
+                return
+            work()

@@ -1,0 +1,74 @@
+"""The calls of one stage, ready to be made on one device's stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from operator import length_hint
+
+from berth.backends.base import Stream
+from berth.errors import OpError, UnknownError
+from berth.graph.operation import Operation
+from berth.ops.opdef import Call
+from berth.plan.plan import Copy, Stage, Step
+
+
+class BoundStage:
+    """The calls of one stage."""
+
+    __slots__ = ("after", "arrivals", "calls", "device", "late", "owners", "stream", "waits")
+
+    def __init__(self, stage: Stage, stream: Stream) -> None:
+        self.device = stage.device
+        self.waits = stage.waits
+        self.stream = stream
+        self.after: list[Callable[[], None]] = []
+        """Makes the stream wait for those of other devices, as far as it has to."""
+        self.arrivals: list[tuple[Copy, Callable[[], None]]] = []
+        self.calls: list[Call] = []
+        self.owners: list[Step] = []
+        """The step of each call."""
+        self.late: list[tuple[int, Step]] = []
+        """The calls that are bound anew in each run."""
+
+    def run(self) -> None:
+        """Let the copies come in, and make the calls."""
+        self.let_in()
+        self.stream.launch(self._compute)
+
+    def run_unless(self, is_stopped: Callable[[], bool]) -> None:
+        """Do as `run`, but make no further call once something is stopped."""
+        self.let_in()
+        self.stream.launch(partial(self._compute, is_stopped))
+
+    def let_in(self) -> None:
+        """Wait for other devices, and let the copies come in."""
+        for wait in self.after:
+            wait()
+        for _, arrive in self.arrivals:
+            arrive()
+
+    def _compute(self, is_stopped: Callable[[], bool] | None = None) -> None:
+        calls = iter(self.calls)
+        try:
+            if is_stopped is None:
+                for function, arguments in calls:
+                    function(*arguments)
+                return
+            for function, arguments in calls:
+                if is_stopped():
+                    return
+                function(*arguments)
+        except Exception as error:
+            position = len(self.calls) - length_hint(calls) - 1
+            raise failure(error, self.owners[position].op) from error
+
+
+def failure(error: Exception, op: Operation) -> OpError:
+    """Say which operation failed, and where it was asked for."""
+    where = f"\n\t [[node {op.name} (defined at {op.where.file}:{op.where.line})]]"
+    if not isinstance(error, OpError):
+        return UnknownError(None, op, f"{type(error).__name__}: {error}{where}")
+    if "[[" in error.message:
+        return error
+    return type(error)(None, op, f"{error.message}{where}")

@@ -1,0 +1,103 @@
+"""What a session keeps between runs: variables, constants, and what operations remember."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.backends.base import Array
+from berth.devices.device import Device
+from berth.devices.out_of_memory import allocate_tensor
+from berth.dtypes import DType, string
+from berth.errors import FailedPreconditionError
+from berth.graph.operation import Operation
+from berth.graph.tensor import Tensor
+from berth.memory.buffer import Holder
+from berth.ops.shape import Known
+
+
+class VariableSlot:
+    """One variable's memory on its device."""
+
+    __slots__ = ("array", "device", "is_initialized", "op")
+
+    def __init__(self, op: Operation, device: Device, array: Array) -> None:
+        self.op = op
+        self.device = device
+        self.array = array
+        self.is_initialized = False
+
+    def mark(self) -> None:
+        """Note that it has a value now."""
+        self.is_initialized = True
+
+
+class SessionState:
+    """The memory that outlives a session's runs."""
+
+    def __init__(self, devices: Sequence[Device]) -> None:
+        self._devices = devices
+        self._lock = threading.RLock()
+        self._variables: dict[str, VariableSlot] = {}
+        self._constants: dict[tuple[Tensor, int], Array] = {}
+        self._memories: dict[Operation, dict[str, Any]] = {}
+
+    def variable(self, op: Operation, device: int, dims: Known, dtype: DType) -> VariableSlot:
+        """Return a variable's slot, made on first use."""
+        with self._lock:
+            slot = self._variables.get(op.name)
+            if slot is None:
+                array = self._allocate(op, device, dims, dtype)
+                slot = VariableSlot(op, self._devices[device], array)
+                self._variables[op.name] = slot
+            return slot
+
+    def constant(self, tensor: Tensor, device: int, value: Any) -> Array:
+        """Return a constant's array on a device, made on first use."""
+        target = self._devices[device]
+        if target.device_type == "CPU":
+            return np.ascontiguousarray(value).reshape(value.shape)
+        with self._lock:
+            array = self._constants.get((tensor, device))
+            if array is None:
+                array = self._allocate(tensor.op, device, value.shape, tensor.dtype.base_dtype)
+                stream = target.hardware.backend.stream(target.hardware.platform)
+                stream.upload(array, np.ascontiguousarray(value).reshape(value.shape))
+                stream.synchronize()
+                self._constants[tensor, device] = array
+            return array
+
+    def memory_of(self, op: Operation) -> dict[str, Any]:
+        """Return what an operation remembers from run to run: a dict of its own."""
+        with self._lock:
+            return self._memories.setdefault(op, {})
+
+    def _allocate(self, op: Operation, device: int, dims: Known, dtype: DType) -> Array:
+        if dtype is string:
+            return np.empty(dims, object)
+        target = self._devices[device]
+        holder = Holder(op.name, op.type, op.where)
+        buffer = allocate_tensor(target, holder, dims, dtype.np_dtype, elsewhere=self._devices)
+        return target.view(buffer, dims, dtype.np_dtype)
+
+    def clear(self) -> None:
+        """Forget everything: the memory goes back."""
+        with self._lock:
+            self._variables.clear()
+            self._constants.clear()
+            self._memories.clear()
+
+
+def uninitialized(op: Operation) -> FailedPreconditionError:
+    """Make the error for a variable that is used before it has a value."""
+    if op.type == "VarHandleOp":
+        message = (
+            f"Could not find variable {op.name}. This could mean that the variable has been "
+            "deleted. In TF1, it can also mean the variable is uninitialized."
+        )
+    else:
+        message = f"Attempting to use uninitialized value {op.name}"
+    return FailedPreconditionError(None, op, message)

@@ -1,0 +1,146 @@
+"""Threads for work within a step, and how many of them the matrix library may use.
+
+A run that keeps one device busy may use every core; one that keeps several busy divides
+them. BLAS has its own threads: where NumPy's library lets a thread say how many its own
+calls may use, a worker does, and the rest of the program is not touched.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+_SET_LOCAL = ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local64_")
+
+
+def n_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _Share(threading.local):
+    """How many threads the current one may use, itself included."""
+
+    n_threads: int | None = None
+
+
+_share = _Share()
+
+
+def my_threads(most: int) -> int:
+    """Return how many threads this one may use now."""
+    return most if _share.n_threads is None else min(most, _share.n_threads)
+
+
+@contextmanager
+def share_cores(n_threads: int) -> Iterator[None]:
+    """Let this thread's work use that many cores, BLAS included."""
+    outer, _share.n_threads = _share.n_threads, n_threads
+    set_local = _blas_setter()
+    before = set_local(n_threads) if set_local else 0
+    try:
+        yield
+    finally:
+        _share.n_threads = outer
+        if set_local:
+            set_local(before)
+
+
+@lru_cache(maxsize=1)
+def _blas_setter() -> Callable[[int], int] | None:
+    """Find the function by which a thread bounds its own BLAS threads, if there is one."""
+    for folder in (Path(np.__file__).parent.with_name("numpy.libs"),):
+        for library in sorted(folder.glob("*openblas*")):
+            loaded = ctypes.CDLL(str(library))
+            for name in _SET_LOCAL:
+                if hasattr(loaded, name):
+                    function: Callable[[int], int] = getattr(loaded, name)
+                    return function
+    return None
+
+
+class Pool:
+    """A few threads that take tasks; the caller takes its share."""
+
+    def __init__(self, n_threads: int, name: str = "berth-intra") -> None:
+        self.n_threads = n_threads
+        self._tasks: SimpleQueue[Any] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._threads: list[threading.Thread] = []
+        self._name = name
+
+    def run(self, tasks: Sequence[Callable[[], None]]) -> None:
+        """Do all tasks, the first in this thread; raise the first error."""
+        others = [_Task(task) for task in tasks[1:]]
+        if others:
+            self._start()
+            for task in others:
+                self._tasks.put(task)
+        try:
+            tasks[0]()
+        finally:
+            for task in others:
+                # What nobody has begun is done here: this way the pool cannot block itself.
+                task.do()
+                task.done.wait()
+        for task in others:
+            if task.error is not None:
+                raise task.error
+
+    def _start(self) -> None:
+        with self._lock:
+            while len(self._threads) < self.n_threads - 1:
+                number = len(self._threads) + 1
+                thread = threading.Thread(
+                    target=self._work, name=f"{self._name}-{number}", daemon=True
+                )
+                self._threads.append(thread)
+                thread.start()
+
+    def _work(self) -> None:
+        while True:
+            task = self._tasks.get()
+            if task is None:
+                return
+            with np.errstate(all="ignore"):
+                task.do()
+            del task  # and with it the arrays: the next one may be long in coming
+
+    def close(self) -> None:
+        """End the threads."""
+        with self._lock:
+            for _ in self._threads:
+                self._tasks.put(None)
+            self._threads = []
+
+
+class _Task:
+    __slots__ = ("_begin", "_work", "done", "error")
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self._work = work
+        self._begin = threading.Lock()
+        self.done = threading.Event()
+        self.error: BaseException | None = None
+
+    def do(self) -> None:
+        """Do the work, unless it was begun before."""
+        if not self._begin.acquire(blocking=False):
+            return
+        try:
+            self._work()
+        except BaseException as error:  # handed over to the caller
+            self.error = error
+        finally:
+            self.done.set()

@@ -1,0 +1,69 @@
+"""Moving arrays: between devices, and to the caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from berth.backends.base import Array, Stream
+from berth.devices.device import Device
+from berth.memory.buffer import Holder
+from berth.plan.layout import LARGE
+from berth.plan.plan import Value
+
+
+def host_array(device: Device, value: Value) -> Array:
+    """Make memory for a result that the caller will keep.
+
+    It comes from the host's arena: memory that was used before is there at once, and pages
+    that are new to the process cost more to touch than most work on them.
+    """
+    if value.nbytes < LARGE:
+        return np.empty(value.dims, value.dtype.np_dtype)
+    op = value.tensor.op
+    buffer = device.try_allocate(value.nbytes, Holder(op.name, op.type, op.where))
+    if buffer is None:
+        return np.empty(value.dims, value.dtype.np_dtype)
+    return device.view(buffer, value.dims, value.dtype.np_dtype)
+
+
+def give(array_of: Callable[[Value], Array], value: Value) -> Any:
+    """Give the caller an array that was made for it."""
+    return array_of(value)
+
+
+def give_copy(array_of: Callable[[Value], Array], value: Value) -> Any:
+    """Give the caller a copy of what is not for it to keep."""
+    array = array_of(value)
+    return array[()] if array.ndim == 0 else array.copy()
+
+
+def fetch_from(stream: Stream, array: Array, make_host: Callable[[], Array]) -> Any:
+    """Give the caller a device's array, on the host."""
+    host = make_host()
+    stream.download(host, array)
+    stream.synchronize()
+    return host[()] if host.ndim == 0 else host
+
+
+def upload(stream: Stream, target: Array, source: Callable[[], Array]) -> None:
+    """Copy from the host to the stream's device."""
+    stream.upload(target, source())
+
+
+def download(stream: Stream, target: Array, source: Callable[[], Array]) -> None:
+    """Copy from the stream's device to the host, which may read it at once."""
+    stream.download(target, source())
+    stream.synchronize()
+
+
+def transfer(stream: Stream, target: Array, source: Callable[[], Array]) -> None:
+    """Copy from another device to the stream's."""
+    stream.transfer(target, source())
+
+
+def wait(stream: Stream, other: Stream) -> None:
+    """Let a stream go on when another has done what it has now."""
+    stream.wait(other.record())
