@@ -9,7 +9,7 @@ READY  := $(VENV)/.ready
 .PHONY: help setup demo test check format fuzz bench ci clean
 
 help:
-	@echo "make demo    four simulated GPUs, seen and chosen"
+	@echo "make demo    four simulated GPUs, seen, chosen and put to work"
 	@echo "make test    the test suite"
 	@echo "make check   ruff and mypy --strict"
 	@echo "make format  let ruff tidy the sources"
@@ -30,6 +30,8 @@ demo: $(READY)
 	$(BIN)/berth devices --sim "4xTesla K20m"
 	@echo
 	$(BIN)/python examples/four_gpus.py
+	@echo
+	$(BIN)/python examples/towers.py
 
 test: $(READY)
 	$(BIN)/python -m pytest
