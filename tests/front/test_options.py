@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import berth.compat.v1 as tf
+from berth.errors import InvalidArgumentError
 from berth.front.options import device_options
 
 
@@ -146,3 +147,19 @@ def test_lists_own_their_messages():
 
     assert list(limits) == [5, 3]
     assert config.gpu_options.experimental.virtual_devices[0].memory_limit_mb == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("filters", "n_gpus"),
+    [([], 2), (["/job:localhost"], 2), (["/device:GPU:0"], 2), (["/device:CPU:0"], 0)],
+)
+def test_filters_restrict_the_types(filters, n_gpus, sim):
+    maker = sim("2xT4").devices.maker
+    made = maker.plan(device_options(tf.ConfigProto(device_filters=filters)))
+
+    assert [d.device_type for d in made] == ["CPU"] + ["GPU"] * n_gpus
+
+
+def test_unreadable_filter_is_an_error():
+    with pytest.raises(InvalidArgumentError, match=r"^Invalid device filter: junk!!$"):
+        device_options(tf.ConfigProto(device_filters=["junk!!"]))

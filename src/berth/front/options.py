@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from berth.devices.full_name import parse_full_name
 from berth.devices.numbering import DeviceOptions, VirtualDevices
+from berth.errors import InvalidArgumentError
 from berth.front.message import (
     Message,
     bool_field,
@@ -85,7 +89,7 @@ def device_options(config: ConfigProto) -> DeviceOptions:
     """Say what a ConfigProto asks of the devices."""
     gpu = config.gpu_options
     return DeviceOptions(
-        device_count=dict(config.device_count),
+        device_count={**config.device_count, **_filtered_out(config.device_filters)},
         visible_device_list=gpu.visible_device_list,
         virtual_devices=tuple(
             VirtualDevices(tuple(v.memory_limit_mb), tuple(v.priority), tuple(v.device_ordinal))
@@ -97,3 +101,15 @@ def device_options(config: ConfigProto) -> DeviceOptions:
         allow_growth=gpu.allow_growth,
         fragmentation_fraction=gpu.experimental.internal_fragmentation_fraction,
     )
+
+
+def _filtered_out(filters: Iterable[str]) -> dict[str, int]:
+    """Say which types of devices filters leave out, as counts. There is always a CPU."""
+    types = set()
+    for text in filters:
+        name = parse_full_name(text)
+        if name is None:
+            raise InvalidArgumentError(None, None, f"Invalid device filter: {text}")
+        types.add(name.type)
+    leaves_gpus = not types or None in types or "GPU" in types
+    return {} if leaves_gpus else {"GPU": 0}
