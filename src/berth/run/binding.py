@@ -21,7 +21,9 @@ import numpy as np
 from berth.backends.base import Array, Stream
 from berth.devices.device import Device
 from berth.dtypes import string
+from berth.errors import OpError
 from berth.graph.operation import Operation
+from berth.ops.array import CONST
 from berth.ops.opdef import Access, Call, Launch
 from berth.plan.layout import LARGE
 from berth.plan.partition import HOST
@@ -55,6 +57,7 @@ class Binding:
         self._pool = pool
         self._arrays: dict[Value, Array] = {}
         self._fused: dict[Step, FusedCall] = {}
+        self._failures: list[OpError] = []
         self._workspaces = {
             device: take_workspace(plan, device, nbytes, devices)
             for device, nbytes in plan.workspace_bytes.items()
@@ -96,9 +99,11 @@ class Binding:
         for value in self.plan.sources:
             if value.home is Home.VARIABLE:
                 self._arrays[value] = self._state.variable(*_variable(value)).array
-            else:
-                self._arrays[value] = self._state.constant(
-                    value.tensor, value.device, value.value
+            elif value.tensor.op.definition is CONST:
+                self._arrays[value] = self._state.constant(value.tensor, value.device)
+            else:  # it was folded, and another plan may have another value for it
+                self._arrays[value] = self._state.make_constant(
+                    value.tensor.op, value.device, value.value
                 )
 
     def array_of(self, value: Value) -> Array:
@@ -121,7 +126,7 @@ class Binding:
         return self._devices[device].hardware.backend.xp
 
     def _bind_stage(self, stage: Stage) -> BoundStage:
-        bound = BoundStage(stage, self._streams[stage.device])
+        bound = BoundStage(stage, self._streams[stage.device], self._failures)
         others = {self.plan.stages[number].device for number in stage.waits}
         bound.after = [self._bind_wait(stage.device, other) for other in sorted(others)]
         bound.arrivals = [(copy, self._bind_copy(copy)) for copy in stage.arrivals]
@@ -231,6 +236,7 @@ class Binding:
 
     def begin(self, feeds: Sequence[Any]) -> None:
         """Take what the caller gives, before a run."""
+        self._failures.clear()
         for slot in self._slots:
             if not slot.is_initialized:
                 raise failure(uninitialized(slot.op), slot.op)

@@ -16,10 +16,22 @@ from berth.plan.plan import Copy, Stage, Step
 class BoundStage:
     """The calls of one stage."""
 
-    __slots__ = ("after", "arrivals", "calls", "device", "late", "owners", "stream", "waits")
+    __slots__ = (
+        "after",
+        "arrivals",
+        "calls",
+        "device",
+        "failures",
+        "late",
+        "owners",
+        "stream",
+        "waits",
+    )
 
-    def __init__(self, stage: Stage, stream: Stream) -> None:
+    def __init__(self, stage: Stage, stream: Stream, failures: list[OpError]) -> None:
         self.device = stage.device
+        self.failures = failures
+        """What has failed in this run: a stream may come to its work later than that."""
         self.waits = stage.waits
         self.stream = stream
         self.after: list[Callable[[], None]] = []
@@ -49,6 +61,8 @@ class BoundStage:
             arrive()
 
     def _compute(self, is_stopped: Callable[[], bool] | None = None) -> None:
+        if self.failures:
+            return
         calls = iter(self.calls)
         try:
             if is_stopped is None:
@@ -61,7 +75,9 @@ class BoundStage:
                 function(*arguments)
         except Exception as error:
             position = len(self.calls) - length_hint(calls) - 1
-            raise failure(error, self.owners[position].op) from error
+            failed = failure(error, self.owners[position].op)
+            self.failures.append(failed)
+            raise failed from error
 
 
 def failure(error: Exception, op: Operation) -> OpError:

@@ -11,7 +11,7 @@ import numpy as np
 from berth.backends.base import Array
 from berth.devices.device import Device
 from berth.devices.out_of_memory import allocate_tensor
-from berth.dtypes import DType, string
+from berth.dtypes import DType, as_dtype, string
 from berth.errors import FailedPreconditionError
 from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
@@ -55,20 +55,26 @@ class SessionState:
                 self._variables[op.name] = slot
             return slot
 
-    def constant(self, tensor: Tensor, device: int, value: Any) -> Array:
+    def constant(self, tensor: Tensor, device: int) -> Array:
         """Return a constant's array on a device, made on first use."""
-        target = self._devices[device]
-        if target.device_type == "CPU":
-            return np.ascontiguousarray(value).reshape(value.shape)
         with self._lock:
             array = self._constants.get((tensor, device))
             if array is None:
-                array = self._allocate(tensor.op, device, value.shape, tensor.dtype.base_dtype)
-                stream = target.hardware.backend.stream(target.hardware.platform)
-                stream.upload(array, np.ascontiguousarray(value).reshape(value.shape))
-                stream.synchronize()
+                array = self.make_constant(tensor.op, device, tensor.op.attrs["value"])
                 self._constants[tensor, device] = array
             return array
+
+    def make_constant(self, op: Operation, device: int, value: Any) -> Array:
+        """Put a value on a device; the host has it already."""
+        target = self._devices[device]
+        host = np.ascontiguousarray(value).reshape(value.shape)
+        if target.device_type == "CPU":
+            return host
+        array = self._allocate(op, device, host.shape, as_dtype(host.dtype))
+        stream = target.hardware.backend.stream(target.hardware.platform)
+        stream.upload(array, host)
+        stream.synchronize()
+        return array
 
     def memory_of(self, op: Operation) -> dict[str, Any]:
         """Return what an operation remembers from run to run: a dict of its own."""
