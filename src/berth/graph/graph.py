@@ -25,7 +25,7 @@ from berth.graph.tensor import Tensor
 from berth.graph.text import GraphDef, node_def
 from berth.ops import builder
 from berth.ops.array import CONST, pack
-from berth.ops.convert import dtype_of, to_array
+from berth.ops.convert import dtype_of, frozen, to_array
 from berth.ops.opdef import Attrs, OpDef
 from berth.ops.signature import check_types, shape_error, wanted_types
 
@@ -125,7 +125,7 @@ class Graph(Lookup):
         if isinstance(value, list | tuple) and _holds_tensors(value):
             packed: Tensor = pack(value, name=name)
             return packed
-        array = to_array(value, dtype)
+        array = frozen(to_array(value, dtype))
         return self._add(CONST, (), {"dtype": dtype_of(array), "value": array}, name).outputs[0]
 
     def convert(self, value: Any, dtype: Any = None, name: str | None = None) -> Tensor:

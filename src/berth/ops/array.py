@@ -10,7 +10,7 @@ import numpy as np
 from berth.dtypes import ALL, as_dtype
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer, scope, type_of
-from berth.ops.convert import dtype_of, to_array
+from berth.ops.convert import dtype_of, frozen, to_array
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
     INDEX,
@@ -48,7 +48,7 @@ def constant(
     array = to_array(value, None if dtype is None else as_dtype(dtype))
     if shape is not None:
         array = _shaped(array, read_dims(shape) or (), verify_shape)
-    attrs = {"dtype": dtype_of(array), "value": _frozen(array)}
+    attrs = {"dtype": dtype_of(array), "value": frozen(array)}
     return apply(CONST, (), attrs, name)
 
 
@@ -68,13 +68,6 @@ def _shaped(array: np.ndarray[Any, Any], dims: Any, exactly: bool) -> np.ndarray
         array = np.concatenate([flat, np.repeat(flat[-1:], n_elements - array.size)])
     shaped: np.ndarray[Any, Any] = array.reshape(dims)
     return shaped
-
-
-def _frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return a copy that nobody can change: the user may go on writing into theirs."""
-    own = np.array(array, order="C")
-    own.flags.writeable = False
-    return own
 
 
 def _placeholder_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:

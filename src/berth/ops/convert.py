@@ -40,6 +40,13 @@ def to_array(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
     return _fitting(value, array, wanted)
 
 
+def frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return a copy that nobody can change: the user may go on writing into theirs."""
+    own = np.array(array, order="C")
+    own.flags.writeable = False
+    return own
+
+
 def dtype_of(array: np.ndarray[Any, Any]) -> DType:
     """Return the type of an array that `to_array` made."""
     return as_dtype(array.dtype)

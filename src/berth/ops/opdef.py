@@ -198,7 +198,7 @@ class OpDef:
 
     def host_positions(self, n_inputs: int) -> frozenset[int]:
         """Return the positions of the host inputs among so many; lists vary in length."""
-        if not self.host_inputs or min(self.host_inputs) >= 0:
+        if not self.host_inputs or not n_inputs or min(self.host_inputs) >= 0:
             return self.host_inputs
         return frozenset(position % n_inputs for position in self.host_inputs)
 

@@ -36,7 +36,7 @@ def fuse(plan: Plan) -> None:
 
 
 def _can_slice(step: Step) -> bool:
-    if step.op.definition.elementwise is None:
+    if step.op.definition.elementwise is None or step.is_known:
         return False
     dims = step.outputs[0].dims
     if math.prod(dims) < AT_LEAST or step.outputs[0].dtype is string:
@@ -97,7 +97,7 @@ def _fused(group: list[Step], uses: dict[Value, int]) -> Step:
                 inside[value] = inside.get(value, 0) + 1
             else:
                 inputs[value] = None
-    whole = Step(group[-1].op, list(inputs))
+    whole = Step(group[-1].op, list(inputs), [])
     whole.members = group
     whole.device, whole.level, whole.kernel = (
         group[-1].device,

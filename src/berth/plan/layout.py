@@ -64,7 +64,7 @@ def _find_parents(plan: Plan) -> None:
     for step in plan.steps:
         definition = step.op.definition
         passes_on = definition.is_alias or definition.access in (Access.READ, *_WRITES)
-        if passes_on and step.outputs and not step.members:
+        if passes_on and step.outputs and not step.members and not step.is_known:
             step.outputs[0].root = step.inputs[0]
 
 
@@ -125,7 +125,7 @@ def _find_homes(plan: Plan) -> None:
     for step in plan.steps:
         for value in step.outputs:
             value.nbytes = value_bytes(value)
-            if value.dtype is string:
+            if value.dtype is string and value.home is Home.WORKSPACE:
                 value.home = Home.OBJECTS
         for member in step.members:
             member.outputs[0].nbytes = value_bytes(member.outputs[0])
@@ -205,7 +205,7 @@ class _Workspace:
         if step.members:
             n_bytes = self._n_threads * slice_scratch_bytes(step, self._n_threads)
             wanted: list[Any] = [(uint8, (n_bytes,))]
-        elif step.kernel.scratch is not None:
+        elif step.kernel.scratch is not None and not step.is_known:
             types = [(value.dtype, value.dims) for value in step.outputs]
             wanted = list(step.kernel.scratch(step.inputs, types))
         else:

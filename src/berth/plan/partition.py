@@ -6,7 +6,8 @@ levels on other devices, and for nothing in between.
 
 Invariants of the result:
   1. A step takes values of its own device only (host inputs apart).
-  2. A tensor is copied to a device once, however many steps there take it.
+  2. A tensor is copied to a device once, however many steps there take it; a variable
+     itself, which may change, once for each stage.
   3. Stages in their order, and steps within them, come after all that they need.
 """
 
@@ -16,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from berth.graph.operation import Operation
-from berth.plan.plan import Copy, Plan, Stage, Step, Value
+from berth.plan.plan import Copy, Home, Plan, Stage, Step, Value
 
 HOST = 0
 """The device where feeds arrive and fetches leave: the first CPU."""
@@ -86,9 +87,11 @@ def _cross(step: Step, stages: dict[tuple[int, int], Stage]) -> None:
     for position, value in enumerate(step.inputs):
         if value.device == device or position in step.hosts:
             continue
-        copy = value.copies.get(device)
+        # A variable may be written in between: each stage looks at it anew.
+        key = (device, step.level if value.home is Home.VARIABLE else None)
+        copy = value.copies.get(key)
         if copy is None:
-            copy = value.copies[device] = Value(value.tensor, value.dtype, value.dims, None)
+            copy = value.copies[key] = Value(value.tensor, value.dtype, value.dims, None)
             copy.device = device
             copy.is_needed = True
         step.inputs[position] = copy

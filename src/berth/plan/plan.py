@@ -75,7 +75,8 @@ class Value:
         """The variable whose memory it is."""
         self.home = Home.WORKSPACE
         self.device = -1
-        self.copies: dict[int, Value] = {}
+        self.copies: dict[tuple[int, int | None], Value] = {}
+        """Its copies on other devices; of a variable, for each level of stages."""
         self.is_needed = False
         self.last_use = -1
         self.offset = 0
@@ -91,8 +92,10 @@ class Step:
 
     __slots__ = (
         "device",
+        "has_effects",
         "hosts",
         "inputs",
+        "is_known",
         "is_needed",
         "kernel",
         "level",
@@ -104,14 +107,25 @@ class Step:
         "waits_for",
     )
 
-    def __init__(self, op: Operation, inputs: list[Value]) -> None:
+    def __init__(
+        self,
+        op: Operation,
+        inputs: list[Value],
+        waits_for: list[Step],
+        *,
+        is_known: bool = False,
+    ) -> None:
         self.op = op
         self.inputs = inputs
         self.hosts = op.definition.host_positions(len(inputs))
         """The positions of the inputs whose values are known, and need no memory."""
         self.outputs: list[Value] = []
-        self.waits_for: list[Step] = []
+        self.waits_for = waits_for
         """Steps that must come before, though nothing is taken from them."""
+        self.is_known = is_known
+        """Its values are known, and nothing is to be done but to wait."""
+        self.has_effects = False
+        """Whether it, or something before it, changes more than its own outputs."""
         self.is_needed = False
         self.kernel: Kernel
         self.device = -1
@@ -225,6 +239,8 @@ def _step_lines(plan: Plan, step: Step) -> list[str]:
             f"  {ln}" for member in step.members for ln in _step_lines(plan, member)
         ]
     types = [f"{value.dtype.name}{bracketed(value.dims)}" for value in step.outputs]
+    if step.is_known:
+        types.append("known beforehand")
     head, *reasons = plan.site.placement.why(step.op).splitlines()
     made = f" -> {', '.join(types)}" if types else ""
     return [f"{head}{made}", *reasons]

@@ -9,7 +9,7 @@ Invariants of the result:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
 from berth.ops.array import CONST, PLACEHOLDER
 from berth.ops.evaluate import evaluate
+from berth.ops.opdef import Access
 from berth.ops.shape import Dims, bracketed, is_known
 from berth.plan.plan import Home, Plan, Request, Step, Value
 
@@ -122,14 +123,41 @@ class _Specializer:
         if tensor in self._values:
             return True
         if definition is CONST:
-            value = Value(tensor, op.attrs["dtype"], tensor.dims, None)
-            value.value, value.home = op.attrs["value"], Home.CONSTANT
-        else:
-            value = Value(tensor, op.attrs["dtype"], op.attrs["shape"].dims_or_none, None)
-            value.variable, value.home = op, Home.VARIABLE
-            _check_shape_of(op)
+            if self._is_blocked(op):
+                self._block(op)
+            else:
+                self._add_known(op, [op.attrs["value"]], self._waits(op))
+            return True
+        value = Value(tensor, op.attrs["dtype"], op.attrs["shape"].dims_or_none, None)
+        value.variable, value.home = op, Home.VARIABLE
+        _check_shape_of(op)
         self._values[tensor] = value
         return True
+
+    def _add_known(self, op: Operation, arrays: Sequence[Any], waits: list[Step]) -> None:
+        """Take an operation whose values are known; it may still have to wait for others."""
+        step = Step(op, [], waits, is_known=True) if waits else None
+        for tensor, array in zip(op.outputs, arrays, strict=True):
+            value = Value(tensor, tensor.dtype.base_dtype, array.shape, step)
+            value.value, value.home = array, Home.CONSTANT
+            self._values.setdefault(tensor, value)  # unless it is fed
+            if step is not None:
+                step.outputs.append(value)
+        if step is not None:
+            self._add_step(step)
+
+    def _add_step(self, step: Step) -> None:
+        before = [value.step for value in step.inputs if value.step] + step.waits_for
+        step.has_effects = _has_effects(step.op) or any(s.has_effects for s in before)
+        self._steps[step.op] = step
+        self.plan.steps.append(step)
+
+    def _waits(self, op: Operation) -> list[Step]:
+        """List the steps that an operation's dependencies have become."""
+        return [self._steps[c] for c in op.control_inputs if c in self._steps]
+
+    def _is_blocked(self, op: Operation) -> bool:
+        return any(control in self._blocked_ops for control in op.control_inputs)
 
     def _must_be_fed(self, op: Operation) -> bool:
         if op.outputs[0] not in self._values:
@@ -150,7 +178,7 @@ class _Specializer:
         except KeyError:  # it needs what is blocked
             self._block(op)
             return
-        if any(control in self._blocked_ops for control in op.control_inputs):
+        if self._is_blocked(op):
             self._block(op)
             return
         if op.definition.host_inputs and self._wants_values(op, inputs):
@@ -160,7 +188,8 @@ class _Specializer:
             return
         if self._folds and self._fold(op, inputs, types):
             return
-        step = Step(op, inputs)
+        step = Step(op, inputs, self._waits(op))
+        step.waits_for += [s for p in step.hosts if (s := inputs[p].step) is not None]
         for tensor, (dtype, dims) in zip(op.outputs, types, strict=True):
             if dtype is resource:  # a variable's handle, passed on
                 output = Value(tensor, inputs[0].dtype, inputs[0].dims, step)
@@ -168,8 +197,7 @@ class _Specializer:
                 output = Value(tensor, dtype, dims, step)
             step.outputs.append(output)
             values.setdefault(tensor, output)  # unless it is fed
-        self._steps[op] = step
-        self.plan.steps.append(step)
+        self._add_step(step)
 
     def _block(self, op: Operation) -> None:
         self._blocked_ops.add(op)
@@ -226,9 +254,11 @@ class _Specializer:
         definition = op.definition
         if definition.is_stateful or not inputs:
             return False
+        before = [value.step for value in inputs if value.step]
         if definition.is_metadata:
             stand_in = np.broadcast_to(np.zeros((), np.int8), inputs[0].dims)
             arrays = [stand_in]
+            before = [step for step in before if step.has_effects]
         else:
             arrays = []
             for value in inputs:
@@ -241,12 +271,8 @@ class _Specializer:
             return False
         if definition.kernel("CPU", op.main_type) is None:
             return False
-        for tensor, array in zip(
-            op.outputs, evaluate(definition, arrays, op.attrs), strict=True
-        ):
-            value = Value(tensor, tensor.dtype.base_dtype, array.shape, None)
-            value.value, value.home = array, Home.CONSTANT
-            self._values.setdefault(tensor, value)
+        results = evaluate(definition, arrays, op.attrs)
+        self._add_known(op, results, self._waits(op) + before)
         self.plan.folded.append(op)
         return True
 
@@ -271,15 +297,19 @@ class _Specializer:
                     value.is_needed = True
                     if value.step:
                         value.step.is_needed = True
-            for control in step.op.control_inputs:
-                if control in steps:
-                    steps[control].is_needed = True
-                    step.waits_for.append(steps[control])
+            for other in step.waits_for:
+                other.is_needed = True
         plan.steps = kept[::-1]
         fed = [values[feed.tensor] for feed in plan.request.feeds]
         plan.feeds = [value if value.is_needed else None for value in fed]
         sources = (v for v in values.values() if v.home in (Home.CONSTANT, Home.VARIABLE))
         plan.sources = [value for value in sources if value.is_needed]
+
+
+def _has_effects(op: Operation) -> bool:
+    """Tell whether an operation does more than to compute its outputs."""
+    definition = op.definition
+    return definition.is_stateful and definition.access not in (Access.READ, Access.QUERY)
 
 
 def _infer(op: Operation, inputs: list[Value]) -> Any:

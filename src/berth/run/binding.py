@@ -132,6 +132,8 @@ class Binding:
         bound.arrivals = [(copy, self._bind_copy(copy)) for copy in stage.arrivals]
         late = self._late
         for step in stage.steps:
+            if step.is_known:
+                continue
             is_late = bool(late) and any(
                 value.root in late for value in (*step.inputs, *step.outputs)
             )
@@ -149,9 +151,9 @@ class Binding:
                 bound.owners.append(step)
         return bound
 
-    def _bind_step(self, step: Step, changed: set[Value] | None = None) -> Call | None:
+    def _bind_step(self, step: Step) -> Call | None:
         if step.members:
-            return self._bind_fused(step, changed)
+            return self._bind_fused(step)
         op = step.op
         definition = op.definition
         if definition.is_alias or definition.access is Access.READ:
@@ -179,14 +181,13 @@ class Binding:
         source = self.array_of(step.inputs[0]).reshape(output.dims)
         return self._xp(step.device).copyto, (self.array_of(output), source)
 
-    def _bind_fused(self, step: Step, changed: set[Value] | None) -> Call:
+    def _bind_fused(self, step: Step) -> Call:
         fused = self._fused.get(step)
         if fused is None:
-            changed = None
             scratch = self.array_of(step.scratch[0])
             fused = FusedCall(step, self._xp(step.device), scratch, self._pool)
             self._fused[step] = fused
-        fused.bind(self.array_of, changed)
+        fused.bind(self.array_of, self._late)
         return fused, ()
 
     def _bind_wait(self, device: int, other: int) -> Callable[[], None]:
@@ -249,7 +250,7 @@ class Binding:
                 self._arrays[value] = host_array(self._devices[value.device], value)
             for stage in self.stages:
                 for position, step in stage.late:
-                    call = self._bind_step(step, self._late)
+                    call = self._bind_step(step)
                     stage.calls[position] = call or (_nothing, ())
 
     def finish(self) -> list[Any]:
@@ -266,9 +267,8 @@ class Binding:
 
     def free(self) -> None:
         """Give the memory back. No run may be using it, and none may follow."""
-        self.stages = []
-        self._arrays = {}
-        self._fused = {}
+        self.stages, self._arrays, self._fused = [], {}, {}
+        self._slots, self._small_feeds, self._fetch = [], [], []
         for workspace in self._workspaces.values():
             workspace.buffer.free()
         self._workspaces = {}
@@ -278,6 +278,8 @@ class Binding:
         if self._late:
             for value in self._late:
                 self._arrays.pop(value, None)
+            for fused in self._fused.values():
+                fused.let_go()
             for stage in self.stages:
                 for position, _ in stage.late:
                     stage.calls[position] = (_wait_for_run, ())

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from berth.errors import CancelledError
 from berth.run.binding import Binding
 from berth.run.stage import BoundStage
 from berth.run.threads import n_cores, share_cores
@@ -35,6 +36,7 @@ class Executor:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._workers: dict[int, _Worker] = {}
+        self._is_closed = False
 
     def run(self, binding: Binding, feeds: Sequence[Any], run_stage: Any = None) -> list[Any]:
         """Run a plan once; return the fetched values."""
@@ -44,7 +46,7 @@ class Executor:
                 if run_stage is not None:
                     for stage in binding.stages:
                         run_stage(stage)
-                elif is_concurrent(binding):
+                elif is_concurrent(binding) and not self._is_closed:
                     self._run_on_workers(binding)
                 else:
                     for stage in binding.stages:
@@ -63,6 +65,8 @@ class Executor:
         share = max(1, n_cores() // len(busy))
         others = {stage.device for stage in binding.stages} - {own}
         with self._lock:
+            if self._is_closed:  # by another thread, since we looked
+                raise CancelledError(None, None, "Session has been closed.")
             for device in sorted(others):
                 worker = self._workers.get(device)
                 if worker is None:
@@ -81,8 +85,9 @@ class Executor:
             raise run.error
 
     def close(self) -> None:
-        """End the workers."""
+        """End the workers. A run that goes on is done by its own thread."""
         with self._lock:
+            self._is_closed = True
             for worker in self._workers.values():
                 worker.give(None)
             self._workers = {}

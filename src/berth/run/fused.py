@@ -9,12 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import length_hint
 from typing import Any
 
 from berth.backends.base import Array
 from berth.ops.opdef import Call
 from berth.plan.fuse import slice_length, slice_scratch_bytes, slot_bytes
 from berth.plan.plan import Home, Step, Value
+from berth.run.stage import failure
 from berth.run.threads import Pool, my_threads
 
 
@@ -36,16 +38,26 @@ class FusedCall:
             for member in step.members
         ]
         self._rows: list[list[Call]] = [[] for _ in step.members]
+        self._late_rows: set[int] = set()
         self._slices: list[tuple[Call, ...]] = []
         self._scratch_of: dict[tuple[int, Any], list[Array]] = {}
 
-    def bind(self, array_of: Callable[[Value], Array], changed: set[Value] | None) -> None:
-        """Make the calls; if only some values' arrays changed, only those of theirs."""
+    def bind(self, array_of: Callable[[Value], Array], late: set[Value]) -> None:
+        """Make the calls that there are not: all at first, later those of late values."""
         for row, member in enumerate(self._step.members):
             operands = (*member.inputs, *member.outputs)
-            if changed is None or any(value.root in changed for value in operands):
+            if not self._rows[row]:
                 self._rows[row] = self._row(row, operands, array_of)
+                if any(value.root in late for value in operands):
+                    self._late_rows.add(row)
         self._slices = list(zip(*self._rows, strict=True))
+
+    def let_go(self) -> None:
+        """Keep nothing of the arrays that change from run to run."""
+        if self._late_rows:
+            self._slices = []
+        for row in self._late_rows:
+            self._rows[row] = []
 
     def _row(
         self, row: int, operands: Sequence[Value], array_of: Callable[[Value], Array]
@@ -82,6 +94,13 @@ class FusedCall:
         return number * self._n_threads // len(self._bounds)
 
     def __call__(self) -> None:
+        try:
+            self._run()
+        except _Failed as failed:
+            member = self._step.members[failed.row]
+            raise failure(failed.error, member.op) from failed.error
+
+    def _run(self) -> None:
         if self._n_threads == 1 or my_threads(self._n_threads) == 1:
             _run(self._slices)
             return
@@ -91,7 +110,19 @@ class FusedCall:
         self._pool.run([partial(_run, part) for part in parts if part])
 
 
+class _Failed(Exception):
+    """A call of some row failed."""
+
+    def __init__(self, row: int, error: Exception) -> None:
+        super().__init__(row)
+        self.row, self.error = row, error
+
+
 def _run(slices: Sequence[Sequence[Call]]) -> None:
-    for calls in slices:
-        for function, arguments in calls:
-            function(*arguments)
+    for row in slices:
+        calls = iter(row)
+        try:
+            for function, arguments in calls:
+                function(*arguments)
+        except Exception as error:
+            raise _Failed(len(row) - length_hint(calls) - 1, error) from error

@@ -16,7 +16,7 @@ import numpy as np
 
 from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
-from berth.ops.convert import dtype_of
+from berth.ops.convert import dtype_of, frozen
 from berth.ops.evaluate import HostValue
 from berth.plan.plan import Feed, Plan, Request
 from berth.plan.specialize import Blocked, Knowledge, needed_ops
@@ -141,7 +141,8 @@ class _Progress:
             hosts = [op.inputs[k] for k in op.definition.host_inputs]
             for tensor in hosts:
                 if tensor in self._have:
-                    self._values[tensor] = self._have[tensor]
+                    # A copy: plans outlive what the caller may change.
+                    self._values[tensor] = frozen(self._have[tensor])
             deciding = [op.inputs[k] for k in op.definition.shape_inputs]
             if deciding and all(tensor in self._have for tensor in deciding):
                 self._infer(op)

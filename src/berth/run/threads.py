@@ -78,13 +78,13 @@ class Pool:
         self._tasks: SimpleQueue[Any] = SimpleQueue()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
+        self._is_closed = False
         self._name = name
 
     def run(self, tasks: Sequence[Callable[[], None]]) -> None:
         """Do all tasks, the first in this thread; raise the first error."""
         others = [_Task(task) for task in tasks[1:]]
-        if others:
-            self._start()
+        if others and self._start():
             for task in others:
                 self._tasks.put(task)
         try:
@@ -98,15 +98,17 @@ class Pool:
             if task.error is not None:
                 raise task.error
 
-    def _start(self) -> None:
+    def _start(self) -> bool:
+        """Start the threads, unless they were ended."""
         with self._lock:
-            while len(self._threads) < self.n_threads - 1:
+            while not self._is_closed and len(self._threads) < self.n_threads - 1:
                 number = len(self._threads) + 1
                 thread = threading.Thread(
                     target=self._work, name=f"{self._name}-{number}", daemon=True
                 )
                 self._threads.append(thread)
                 thread.start()
+            return not self._is_closed
 
     def _work(self) -> None:
         while True:
@@ -115,11 +117,12 @@ class Pool:
                 return
             with np.errstate(all="ignore"):
                 task.do()
-            del task  # and with it the arrays: the next one may be long in coming
+            del task
 
     def close(self) -> None:
-        """End the threads."""
+        """End the threads: from now on callers do everything themselves."""
         with self._lock:
+            self._is_closed = True
             for _ in self._threads:
                 self._tasks.put(None)
             self._threads = []
@@ -143,4 +146,9 @@ class _Task:
         except BaseException as error:  # handed over to the caller
             self.error = error
         finally:
+            self._work = _nothing  # and the arrays are let go of, before anybody goes on
             self.done.set()
+
+
+def _nothing() -> None:
+    pass
