@@ -51,6 +51,8 @@ fuzz: $(READY)
 bench: $(READY)
 	$(BIN)/python bench/memory.py
 	@echo
+	$(BIN)/python bench/scaling.py
+	@echo
 	$(BIN)/python bench/run.py
 
 ci: check test demo

@@ -111,6 +111,8 @@ LARGE = Sizes(
 )
 FLAT = Sizes((70_001, 150_001), ((None,),), ((), (66_000,)), 300_000, FLAT_KINDS)
 """One large shape: chains that are done in slices."""
+DYNAMIC = SMALL._replace(kinds={**KINDS, "dynamic": 6})
+"""Shapes that depend on values."""
 
 
 class Recipe(NamedTuple):
@@ -160,6 +162,8 @@ class Program:
         self.graph = tf.Graph()
         self.nodes: list[Node] = []
         self.placeholders: list[tuple[Any, Any, int]] = []
+        self.given: dict[Any, np.ndarray] = {}
+        """What is fed in every run alike."""
         self.variables: list[Any] = []
         self.inexact: set[Any] = set()
         self.waits: list[Any] = []
@@ -383,6 +387,29 @@ class Program:
             return self._add(tf.shape(x.tensor), [len(x.shape)])
         return self._add(tf.size(x.tensor), [])
 
+    def dynamic(self, a: int, b: int, c: int) -> None:
+        """Make something whose shape depends on values, in between or in the end."""
+        x = self._pick(a, lambda node: node.shape != () and node.dtype is not tf.bool)
+        if b % 4 == 0 and x.shape[-1]:
+            width = x.shape[-1] if x.shape[-1] in (48, 256) else 1
+            by = self._given([-1, width])
+            return self._add(tf.reshape(x.tensor, by), (self._n(x) // width, width), x)
+        if b % 4 == 1:
+            starts = [min(b // 4 >> k & 1, n) for k, n in enumerate(x.shape)]
+            part = tf.slice(x.tensor, self._given(starts), [-1] * len(starts))
+            return self._add(part, [n - s for n, s in zip(x.shape, starts, strict=True)], x)
+        x = self._pick(a, lambda node: node.is_exact and node.dtype is not tf.bool)
+        flat = tf.reshape(x.tensor, [-1])
+        if b % 4 == 2:
+            return self._add(tf.size(tf.where(flat > tf.zeros_like(flat))), ())
+        kept = tf.boolean_mask(flat, flat > tf.zeros_like(flat))
+        return self._add(tf.reduce_max(kept), (), x)
+
+    def _given(self, numbers: list[int]) -> Any:
+        tensor = tf.placeholder(tf.int32, [len(numbers)])
+        self.given[tensor] = np.array(numbers, np.int32)
+        return tensor
+
     # --- variables ------------------------------------------------------------------------
 
     def _variable(self, a: int, b: int, c: int) -> Any:
@@ -425,7 +452,7 @@ class Program:
 
     def feeds(self, batch: int) -> dict[Any, np.ndarray]:
         """Make what one run is fed: for some tensors in another order, or read-only."""
-        feeds = {}
+        feeds = {tensor: array.copy() for tensor, array in self.given.items()}
         for tensor, shape, seed in self.placeholders:
             size = [batch if n is None else n for n in shape]
             array = values(size, tensor.dtype, seed + batch)
@@ -569,7 +596,13 @@ def test_slices_are_what_the_graph_means(recipe):
 
 
 @some(15)
-@given(recipes(SMALL, 40))
+@given(recipes(DYNAMIC, 40))
+def test_dynamic_values_are_what_the_graph_means(recipe):
+    check_values(recipe)
+
+
+@some(15)
+@given(recipes(SMALL, 40) | recipes(DYNAMIC, 40))
 def test_traced_runs_give_the_same(recipe):
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
     with opened(recipe) as case:

@@ -54,12 +54,15 @@ def allocate_tensor(
     nbytes = dtype.itemsize * math.prod(shape)
     buffer = device.try_allocate(nbytes, holder)
     if buffer is None:
-        error = tensor_does_not_fit(
-            device, holder, shape, dtype.name, nbytes, elsewhere=elsewhere
+        raise _logged(
+            tensor_does_not_fit(device, holder, shape, dtype.name, nbytes, elsewhere=elsewhere)
         )
-        _log.info(error.dump)
-        raise error
     return buffer
+
+
+def _logged(error: OutOfMemoryError) -> OutOfMemoryError:
+    _log.info(error.dump)
+    return error
 
 
 def tensor_does_not_fit(
@@ -112,18 +115,18 @@ def workspace_does_not_fit(
     elsewhere: Sequence[Device] = (),
 ) -> OutOfMemoryError:
     """Make the error for a run whose tensors do not fit; the largest is named first."""
-    error = tensor_does_not_fit(
-        device,
-        holder,
-        shape,
-        np.dtype(dtype).name,
-        workspace_bytes,
-        elsewhere=elsewhere,
-        request=f"The tensors that this run needs at once ask for {_both(workspace_bytes)}; "
-        f"the largest is {holder}.",
+    return _logged(
+        tensor_does_not_fit(
+            device,
+            holder,
+            shape,
+            np.dtype(dtype).name,
+            workspace_bytes,
+            elsewhere=elsewhere,
+            request="The tensors that this run needs at once ask for "
+            f"{_both(workspace_bytes)}; the largest is {holder}.",
+        )
     )
-    _log.info(error.dump)
-    return error
 
 
 def is_taken(device: Device) -> bool:

@@ -8,6 +8,7 @@ A tensor that is asked for twice is computed and fetched once.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -58,6 +59,11 @@ class _Reader:
 
     def _read_mapping(self, fetch: Mapping[Any, Any]) -> Build:
         parts = {key: self.read(item) for key, item in fetch.items()}
+        if isinstance(fetch, defaultdict):
+            factory = fetch.default_factory
+            return lambda values: defaultdict(
+                factory, {key: part(values) for key, part in parts.items()}
+            )
         kind: Any = type(fetch)
         return lambda values: kind((key, part(values)) for key, part in parts.items())
 

@@ -101,7 +101,7 @@ class BaseSession:
         self._check_usable()
         fetched = Fetches(fetches, self.graph)
         result = fetched.build(self._run(fetched, (), [], None, None))
-        if is_single:
+        if is_single and not self._timeout(None):
             runner = self._engine.runner(Request(fetched.tensors, fetched.targets, ()))
             self._ready[fetches] = fetched, runner
         return result
@@ -208,8 +208,9 @@ class BaseSession:
 
     def close(self) -> None:
         """Give the memory of the variables and plans back. A second call does nothing."""
-        self._retire()
-        self._gone = self._gone or "Attempted to use a closed Session."
+        if not self._gone:
+            self._gone = "Attempted to use a closed Session."
+            self._retire()
         self._ready = {}
         self._finalizer()
 
@@ -218,9 +219,11 @@ class BaseSession:
 
     def lose(self, reason: str, *, to_parent: bool = False) -> None:
         """Become unusable: the devices are gone, or in a forked child the parent's."""
-        self._retire()
+        was_gone = bool(self._gone)
         self._gone = f"This session cannot be used any more: its devices went by {reason}."
         self._ready = {}
+        if not was_gone:
+            self._retire()
         if to_parent:
             self._finalizer.detach()  # its locks may be held by threads that are not here
         else:
@@ -298,11 +301,10 @@ class InteractiveSession(BaseSession):
         enter_session(self)
 
     def _retire(self) -> None:
-        if not self._gone:
-            InteractiveSession._n_active -= 1
-            leave_session(self)
-            if self._has_graph:
-                builder.leave(self.graph)
+        InteractiveSession._n_active -= 1
+        leave_session(self)
+        if self._has_graph:
+            builder.leave(self.graph)
 
 
 def _check_arguments(target: Any, graph: Any, config: Any) -> None:

@@ -49,19 +49,23 @@ class Graph(Lookup):
     # --- making operations --------------------------------------------------------------
 
     def apply(self, op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> Any:
-        """Add an operation; return its output, its outputs, or itself if it has none."""
+        """Add an operation; return its output, its outputs, or itself if it has none.
+
+        It goes to the graph of its inputs, whichever is the default.
+        """
+        if inputs and type(inputs[0]) is Tensor and inputs[0].op.graph is not self:
+            return inputs[0].op.graph.apply(op, inputs, attrs, name)
         with self._lock:
             node = self._add(op, inputs, attrs, name)
         outputs = node.outputs
         if len(outputs) == 1:
             return outputs[0]
-        return outputs or node
+        return list(outputs) or node
 
     def _add(
         self, op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None
     ) -> Operation:
-        if self._is_finalized:
-            raise RuntimeError("Graph is finalized and cannot be modified.")
+        self._check_not_finalized()
         full_name = self.names.unique(name or op.name)
         if full_name in self.by_name:
             raise ValueError(f"Duplicate node name in graph: '{full_name}'")
@@ -123,7 +127,8 @@ class Graph(Lookup):
 
     def _convert(self, value: Any, dtype: Any, name: str) -> Tensor:
         if isinstance(value, list | tuple) and _holds_tensors(value):
-            packed: Tensor = pack(value, name=name)
+            with self.as_default():
+                packed: Tensor = pack(value, name=name)
             return packed
         array = frozen(to_array(value, dtype))
         return self._add(CONST, (), {"dtype": dtype_of(array), "value": array}, name).outputs[0]
@@ -179,7 +184,7 @@ class Graph(Lookup):
         """Put the names of the block's operations under a common one."""
         outer = self.names.scope
         if name and name[-1] != "/":
-            self.names.check_scope(name)
+            self.names.check(name, "scope")
             scope = self.names.unique_scope(name)
         else:
             scope = name[:-1] if name else ""

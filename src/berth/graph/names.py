@@ -7,18 +7,31 @@ name gets a number: ``MatMul``, ``MatMul_1``, ``MatMul_2``.
 from __future__ import annotations
 
 import re
+import threading
 
 _OP_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 _INNER_NAME = re.compile(r"[A-Za-z0-9_.\\/>-]*")
+
+
+class _Open(threading.local):
+    scope = ""
 
 
 class Names:
     """The names in use in one graph, and the scope that new ones go into."""
 
     def __init__(self) -> None:
-        self.scope = ""
-        """The names of the open scopes, joined by ``/``."""
+        self._open = _Open()
         self._n_uses: dict[str, int] = {}
+
+    @property
+    def scope(self) -> str:
+        """The names of this thread's open scopes, joined by ``/``."""
+        return self._open.scope
+
+    @scope.setter
+    def scope(self, name: str) -> None:
+        self._open.scope = name
 
     def unique(self, name: str) -> str:
         """Return a full name that is not in use, and count it as used."""
@@ -55,14 +68,8 @@ class Names:
         finally:
             self._n_uses = before
 
-    def check(self, name: str) -> None:
-        """Raise ValueError unless this is a name that a node may have here."""
+    def check(self, name: str, kind: str = "node") -> None:
+        """Raise ValueError unless this is a name that a node or scope may have here."""
         pattern = _INNER_NAME if self.scope else _OP_NAME
         if not pattern.fullmatch(name):
-            raise ValueError(f"'{name}' is not a valid node name")
-
-    def check_scope(self, name: str) -> None:
-        """Raise ValueError unless this is a name that a scope may have here."""
-        pattern = _INNER_NAME if self.scope else _OP_NAME
-        if not pattern.fullmatch(name):
-            raise ValueError(f"'{name}' is not a valid scope name")
+            raise ValueError(f"'{name}' is not a valid {kind} name")

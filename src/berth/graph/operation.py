@@ -66,20 +66,11 @@ class Operation:
     @property
     def main_type(self) -> DType | None:
         """The type of elements that decides which kernels fit."""
-        definition = self.definition
-        if definition.simple_type is not None:
-            return self.inputs[0].dtype.base_dtype
-        if "dtype" in self.attrs:
-            dtype: DType = self.attrs["dtype"]
-            return dtype
-        hosts = definition.host_positions(len(self.inputs))
-        position = 0
-        for argument, tensors in self.arguments():
-            is_variable = isinstance(argument.type, str) and argument.type in definition.types
-            if is_variable and tensors and position not in hosts:
-                return tensors[0].dtype.base_dtype
-            position += len(tensors)
-        return None
+        dtype: DType | None = self.attrs.get("dtype")
+        position = self.definition.type_position
+        if dtype is None and position is not None and self.inputs:
+            dtype = self.inputs[position].dtype.base_dtype
+        return dtype
 
     def arguments(self) -> list[tuple[Any, tuple[Tensor, ...]]]:
         """Pair each argument of the definition with the tensors given for it."""

@@ -10,8 +10,7 @@ from berth.graph.ground import get_default_graph
 from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
 from berth.ops import state
-from berth.ops.array import identity
-from berth.ops.builder import apply
+from berth.ops.array import IDENTITY
 from berth.ops.control import group
 from berth.ops.opdef import OpDef
 from berth.ops.operators import Operators
@@ -69,7 +68,7 @@ class Variable(Operators):
             self._shape = self.initial_value.shape
             attrs = {"dtype": self.dtype, "shape": self._shape}
             make = state.HANDLE if self._is_resource else state.VARIABLE
-            self._variable: Tensor = apply(make, (), attrs, scope)
+            self._variable: Tensor = self.graph.apply(make, (), attrs, scope)
             with self.graph.colocate_with(self._variable.op):
                 if self._is_resource:
                     self._build_for_handle(scope)
@@ -83,23 +82,25 @@ class Variable(Operators):
         return self.graph.convert(value, dtype, name)
 
     def _build_for_reference(self, scope: str) -> None:
-        assigned = apply(
+        assigned = self.graph.apply(
             state.ASSIGN, (self._variable, self.initial_value), {}, f"{scope}Assign/"
         )
         self.initializer: Operation = assigned.op
-        self._snapshot: Tensor = identity(self._variable, name=f"{scope}read/")
+        self._snapshot: Tensor = self.graph.apply(
+            IDENTITY, (self._variable,), {}, f"{scope}read/"
+        )
 
     def _build_for_handle(self, scope: str) -> None:
-        apply(
+        self.graph.apply(
             state.HANDLE_IS_INITIALIZED,
             (self._variable,),
             {},
             f"{scope}IsInitialized/VarIsInitializedOp/",
         )
-        self.initializer = apply(
+        self.initializer = self.graph.apply(
             state.ASSIGN_HANDLE, (self._variable, self.initial_value), {}, f"{scope}Assign/"
         )
-        self._snapshot = apply(
+        self._snapshot = self.graph.apply(
             state.READ, (self._variable,), {}, f"{scope}Read/ReadVariableOp/"
         )
 
@@ -146,16 +147,18 @@ class Variable(Operators):
         if not self._is_resource:
             return self._snapshot
         with self.graph.colocate_with(None, ignore_existing=True):
-            tensor: Tensor = apply(state.READ, (self._variable,), {}, "ReadVariableOp")
+            tensor: Tensor = self.graph.apply(
+                state.READ, (self._variable,), {}, "ReadVariableOp"
+            )
         return tensor
 
     def read_value(self) -> Tensor:
         """Return the value at the time when what is being built runs."""
         if self._is_resource:
-            read = apply(state.READ, (self._variable,), {}, "ReadVariableOp")
-            tensor: Tensor = identity(read)
+            read = self.graph.apply(state.READ, (self._variable,), {}, "ReadVariableOp")
+            tensor: Tensor = self.graph.apply(IDENTITY, (read,), {}, None)
             return tensor
-        tensor = identity(self._variable, name="read")
+        tensor = self.graph.apply(IDENTITY, (self._variable,), {}, "read")
         return tensor
 
     def assign(self, value: Any, use_locking: bool = False, name: str | None = None) -> Any:
@@ -173,12 +176,12 @@ class Variable(Operators):
     def _write(self, by_reference: OpDef, by_handle: OpDef, value: Any, name: Any) -> Any:
         if self._is_resource:
             tensor = self.graph.convert(value, self.dtype)
-            written = apply(by_handle, (self._variable, tensor), {}, name)
+            written = self.graph.apply(by_handle, (self._variable, tensor), {}, name)
             return UnreadVariable(self, written)
         with self.graph.name_scope(name or by_reference.name) as scope:
             tensor = self.graph.convert(value, self.dtype, "value")
             with self.graph.colocate_with(self.op):
-                return apply(by_reference, (self._variable, tensor), {}, scope)
+                return self.graph.apply(by_reference, (self._variable, tensor), {}, scope)
 
     def eval(self, session: Any = None) -> Any:
         """Compute its value in a session, by default the default one."""
@@ -242,19 +245,39 @@ def global_variables_initializer() -> Any:
     return variables_initializer(global_variables())
 
 
-def assign(ref: Any, value: Any, name: str | None = None) -> Any:
+def assign(
+    ref: Any,
+    value: Any,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Any:
     """Give a variable a new value."""
-    return ref.assign(value, name=name)
+    return _write_to(ref, "assign", state.ASSIGN, value, name)
 
 
-def assign_add(ref: Any, value: Any, name: str | None = None) -> Any:
+def assign_add(
+    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
+) -> Any:
     """Add to the value of a variable."""
-    return ref.assign_add(value, name=name)
+    return _write_to(ref, "assign_add", state.ASSIGN_ADD, value, name)
 
 
-def assign_sub(ref: Any, value: Any, name: str | None = None) -> Any:
+def assign_sub(
+    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
+) -> Any:
     """Take from the value of a variable."""
-    return ref.assign_sub(value, name=name)
+    return _write_to(ref, "assign_sub", state.ASSIGN_SUB, value, name)
+
+
+def _write_to(ref: Any, verb: str, by_reference: OpDef, value: Any, name: str | None) -> Any:
+    """Write to a variable, or through the reference that another write has returned."""
+    if hasattr(ref, verb):
+        return getattr(ref, verb)(value, name=name)
+    if not isinstance(ref, Tensor) or not ref.dtype.is_ref:
+        raise TypeError(f"tf.{verb} needs a variable, and not {ref!r}.")
+    with ref.graph.colocate_with(ref.op):
+        return ref.graph.apply(by_reference, (ref, value), {}, name)
 
 
 def is_variable_initialized(variable: Variable) -> Any:
@@ -262,4 +285,4 @@ def is_variable_initialized(variable: Variable) -> Any:
     op = (
         state.HANDLE_IS_INITIALIZED if variable._is_resource else state.REFERENCE_IS_INITIALIZED
     )
-    return apply(op, (variable._variable,), {})
+    return variable.graph.apply(op, (variable._variable,), {}, None)

@@ -59,6 +59,8 @@ def _read(value: Any) -> np.ndarray[Any, Any]:
         raise ValueError(
             f"Can't convert non-rectangular Python sequence to Tensor: {value!r}"
         ) from error
+    if array.dtype.kind in "SU" and not isinstance(value, np.ndarray):
+        return np.array(value, object)  # NumPy's own texts lose what is 0 at their ends
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 

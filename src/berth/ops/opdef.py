@@ -140,6 +140,7 @@ class OpDef:
         "name",
         "shape_inputs",
         "simple_type",
+        "type_position",
         "types",
     )
 
@@ -187,6 +188,8 @@ class OpDef:
         self.gradient: Any = None
         self.simple_type = self._one_type_for_all()
         """The types allowed where every argument is single and of one type variable."""
+        self.type_position = self._deciding_position()
+        """The input whose type decides which kernels fit, if no attribute ``dtype`` does."""
         CATALOGUE[name] = self
 
     def _one_type_for_all(self) -> frozenset[DType] | None:
@@ -195,6 +198,16 @@ class OpDef:
         if is_list or not isinstance(variable, str):
             return None
         return frozenset(self.types[variable])
+
+    def _deciding_position(self) -> int | None:
+        n_arguments = len(self.arguments)
+        hosts = {position % n_arguments for position in self.host_inputs} if n_arguments else ()
+        seen_list = False
+        for position, argument in enumerate(self.arguments):
+            if argument.type in self.types and position not in hosts:
+                return position - n_arguments if seen_list else position
+            seen_list = seen_list or argument.is_list
+        return None
 
     def host_positions(self, n_inputs: int) -> frozenset[int]:
         """Return the positions of the host inputs among so many; lists vary in length."""

@@ -14,6 +14,7 @@ the operation's own:
 from __future__ import annotations
 
 import secrets
+import threading
 import weakref
 from collections.abc import Sequence
 from functools import partial
@@ -118,14 +119,16 @@ def _memory(launch: Launch) -> dict[str, Any]:
         pair = launch.attrs["seed"], launch.attrs["seed2"]
         if pair == (0, 0):
             pair = secrets.randbits(64), secrets.randbits(64)
+        memory["lock"] = threading.Lock()
         memory["generator"] = philox.Generator.seeded(*pair)
     return memory
 
 
 def _draw(memory: dict[str, Any], fill: Any, xp: Any, out: Any, scratch: Any) -> None:
-    generator = memory["generator"]
+    with memory["lock"]:  # every run of every thread draws numbers of its own
+        generator = memory["generator"]
+        memory["generator"] = generator.after(out.size)
     fill(xp, generator, out, scratch)
-    memory["generator"] = generator.after(out.size)
 
 
 def _random_op(name: str, fill: Any, truncated: bool = False) -> OpDef:

@@ -25,11 +25,8 @@ from berth.ops.opdef import (
     Typed,
     everywhere,
 )
+from berth.ops.rules import bind_nothing
 from berth.ops.shape import merge
-
-
-def _nothing(launch: Launch) -> None:
-    """Bind no call: the memory is there already."""
 
 
 def _reference_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -44,7 +41,7 @@ VARIABLE = OpDef(
     "VariableV2",
     "",
     _reference_type,
-    kernels=everywhere(_nothing),
+    kernels=everywhere(bind_nothing),
     is_stateful=True,
     is_source=True,
 )
@@ -52,7 +49,7 @@ HANDLE = OpDef(
     "VarHandleOp",
     "",
     _handle_type,
-    kernels=everywhere(_nothing),
+    kernels=everywhere(bind_nothing),
     is_stateful=True,
     is_source=True,
 )
@@ -78,7 +75,7 @@ READ = OpDef(
     "ReadVariableOp",
     "resource:resource",
     _value_type,
-    kernels=everywhere(_nothing),
+    kernels=everywhere(bind_nothing),
     is_stateful=True,
     access=Access.READ,
 )

@@ -58,13 +58,6 @@ class Kind:
         """Candidates by request, for operations that share their device with none."""
 
 
-class _Kinds(NamedTuple):
-    """The kinds of one definition."""
-
-    main_type: TypeFinder
-    by_type: dict[str, Kind]
-
-
 class Candidates:
     """All devices there are, and which of them suit."""
 
@@ -74,7 +67,7 @@ class Candidates:
         self.types = frozenset(device.device_type for device in devices)
         self._ordered = sorted(devices, key=self._rank)
         self._names: dict[str, FullName | None] = {"": ANYWHERE}
-        self._kinds: dict[OpDef, _Kinds] = {}
+        self._kinds: dict[tuple[OpDef, DType | None], Kind] = {}
         self._matching: dict[tuple[FullName, Types], tuple[Any, ...]] = {}
 
     def _rank(self, device: Any) -> tuple[int, bool, str]:
@@ -89,16 +82,12 @@ class Candidates:
 
     def kind_of(self, op: Operation) -> Kind:
         """Find the kind of an operation."""
-        definition = op.definition
-        kinds = self._kinds.get(definition)
-        if kinds is None:
-            kinds = self._kinds[definition] = _Kinds(_type_finder(definition), {})
-        dtype = op.attrs.get("dtype") or kinds.main_type(op)
-        name = "" if dtype is None else dtype.name
-        kind = kinds.by_type.get(name)
+        key = op.definition, op.main_type
+        kind = self._kinds.get(key)
         if kind is None:
+            definition, dtype = key
             types = definition.device_types(dtype) & self.types
-            kind = kinds.by_type[name] = Kind(definition, types)
+            kind = self._kinds[key] = Kind(definition, types)
         return kind
 
     def matching(self, request: FullName, types: Types) -> tuple[Any, ...]:
@@ -157,13 +146,3 @@ def _widened(request: FullName, fixed: tuple[FullName, ...]) -> FullName:
 def _task(device: Any) -> tuple[Any, ...]:
     name = device.full_name
     return name.job, name.replica, name.task
-
-
-def _type_finder(definition: OpDef) -> TypeFinder:
-    """Make what `Operation.main_type` does for one definition, without pairing all inputs."""
-    for position, argument in enumerate(definition.arguments):
-        if argument.is_list:
-            return lambda op: op.main_type
-        if isinstance(argument.type, str):
-            return lambda op: op.inputs[position].dtype.base_dtype
-    return lambda op: None

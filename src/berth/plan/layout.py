@@ -152,14 +152,17 @@ def _read_before_written(plan: Plan) -> list[Value]:
         if variable is not None and variable not in written:
             needed.setdefault(variable, value.root)
 
-    for step in plan.steps:
-        access = step.op.definition.access
-        skipped = 1 if access in (Access.ASSIGN, Access.QUERY) else 0
-        for value in step.inputs[skipped:]:
-            use(value)
-        variable = variable_behind(step)
-        if access is Access.ASSIGN and variable is not None:
-            written.add(variable)
+    for stage in plan.stages:
+        for copy in stage.arrivals:
+            use(copy.source)
+        for step in stage.steps:
+            access = step.op.definition.access
+            skipped = 1 if access in (Access.ASSIGN, Access.QUERY) else 0
+            for value in step.inputs[skipped:]:
+                use(value)
+            variable = variable_behind(step)
+            if access is Access.ASSIGN and variable is not None:
+                written.add(variable)
     for value in plan.fetches:
         use(value)
     return list(needed.values())

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from berth.dtypes import DType, resource
-from berth.errors import InvalidArgumentError
+from berth.errors import InvalidArgumentError, OpError
 from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
 from berth.ops.array import CONST, PLACEHOLDER
@@ -183,6 +183,8 @@ class _Specializer:
             return
         if op.definition.host_inputs and self._wants_values(op, inputs):
             return
+        if op.definition.access is not None and inputs[0].home is Home.FEED:
+            raise _not_a_variable(op)
         types = self._types(op, inputs)
         if types is None:
             return
@@ -241,7 +243,8 @@ class _Specializer:
             raise InvalidArgumentError(
                 None,
                 op,
-                f"The shape of '{op.name}' ({op.type}) is not known even with all feeds",
+                f"The shape of '{op.name}' ({op.type}) is not known even with all feeds: call "
+                "set_shape() on its output",
             )
         self._blocked.values.extend(deciding)
         self._block(op)
@@ -271,7 +274,10 @@ class _Specializer:
             return False
         if definition.kernel("CPU", op.main_type) is None:
             return False
-        results = evaluate(definition, arrays, op.attrs)
+        try:
+            results = evaluate(definition, arrays, op.attrs)
+        except OpError as error:
+            raise type(error)(None, op, error.message) from None
         self._add_known(op, results, self._waits(op) + before)
         self.plan.folded.append(op)
         return True
@@ -319,6 +325,18 @@ def _infer(op: Operation, inputs: list[Value]) -> Any:
     except ValueError as error:
         message = getattr(error, "at_run", str(error))
         raise InvalidArgumentError(None, op, message) from None
+
+
+def _not_a_variable(op: Operation) -> InvalidArgumentError:
+    """Make the error for a variable that is fed, where it is to be written or asked about."""
+    tensor = op.inputs[0]
+    fed, wanted = tensor.dtype.base_dtype.type_string, tensor.dtype.type_string
+    return InvalidArgumentError(
+        None,
+        op,
+        f"Input 0 of node {op.name} was passed {fed} from _arg_{tensor.op.name}_0_0:0 "
+        f"incompatible with expected {wanted}.",
+    )
 
 
 def _check_shape_of(variable: Operation) -> None:

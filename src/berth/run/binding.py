@@ -21,7 +21,6 @@ import numpy as np
 from berth.backends.base import Array, Stream
 from berth.devices.device import Device
 from berth.dtypes import string
-from berth.errors import OpError
 from berth.graph.operation import Operation
 from berth.ops.array import CONST
 from berth.ops.opdef import Access, Call, Launch
@@ -29,8 +28,8 @@ from berth.plan.layout import LARGE
 from berth.plan.partition import HOST
 from berth.plan.plan import Copy, Home, Plan, Stage, Step, Value
 from berth.run.fused import FusedCall
-from berth.run.stage import BoundStage, failure
-from berth.run.state import SessionState, uninitialized
+from berth.run.stage import BoundStage, fail
+from berth.run.state import SessionState, VariableSlot, uninitialized
 from berth.run.threads import Pool
 from berth.run.transfers import (
     download,
@@ -57,11 +56,19 @@ class Binding:
         self._pool = pool
         self._arrays: dict[Value, Array] = {}
         self._fused: dict[Step, FusedCall] = {}
-        self._failures: list[OpError] = []
-        self._workspaces = {
-            device: take_workspace(plan, device, nbytes, devices)
-            for device, nbytes in plan.workspace_bytes.items()
-        }
+        self._failures: list[str] = []
+        self._workspaces: dict[int, Workspace] = {}
+        self._streams: dict[int, Stream] = {}
+        try:
+            self._make()
+        except BaseException:
+            self.free()
+            raise
+
+    def _make(self) -> None:
+        plan, state, devices = self.plan, self._state, self._devices
+        for device, nbytes in plan.workspace_bytes.items():
+            self._workspaces[device] = take_workspace(plan, device, nbytes, devices)
         self._streams = {stage.device: self._stream(stage.device) for stage in plan.stages}
         self.remote = [s for d, s in self._streams.items() if devices[d].device_type != "CPU"]
         """The streams whose work is not over when the calls are."""
@@ -144,11 +151,6 @@ class Binding:
                 bound.late.append((len(bound.calls), step))
             bound.calls.append(call)
             bound.owners.append(step)
-            access = step.op.definition.access
-            if access is Access.ASSIGN:
-                slot = self._state.variable(*_variable(step.inputs[0].root))
-                bound.calls.append((slot.mark, ()))
-                bound.owners.append(step)
         return bound
 
     def _bind_step(self, step: Step) -> Call | None:
@@ -169,9 +171,15 @@ class Binding:
         else:
             memory = self._state.memory_of(op) if definition.is_stateful else None
         scratch = [array_of(value) for value in step.scratch]
-        return step.kernel.bind(
-            Launch(self._xp(step.device), inputs, outputs, op.attrs, scratch, memory)
-        )
+        launch = Launch(self._xp(step.device), inputs, outputs, op.attrs, scratch, memory)
+        try:
+            call = step.kernel.bind(launch)
+        except Exception as error:
+            fail(error, op)
+        if definition.access is Access.ASSIGN and call is not None:
+            slot = self._state.variable(*_variable(step.inputs[0].root))
+            return _assign, (*call, slot)
+        return call
 
     def _bind_passing_on(self, step: Step) -> Call | None:
         """Bind nothing where an output is its input; a copy where it has bytes of its own."""
@@ -237,10 +245,9 @@ class Binding:
 
     def begin(self, feeds: Sequence[Any]) -> None:
         """Take what the caller gives, before a run."""
-        self._failures.clear()
         for slot in self._slots:
             if not slot.is_initialized:
-                raise failure(uninitialized(slot.op), slot.op)
+                fail(uninitialized(slot.op), slot.op)
         for position, array in self._small_feeds:
             array[...] = feeds[position]
         if self._late:
@@ -275,6 +282,7 @@ class Binding:
 
     def end(self) -> None:
         """Let go of what belongs to the caller."""
+        self._failures.clear()
         if self._late:
             for value in self._late:
                 self._arrays.pop(value, None)
@@ -297,6 +305,11 @@ def _cut(xp: Any, workspace: Workspace | None, value: Value) -> Array:
     assert workspace is not None
     raw = workspace.array[value.offset : value.offset + value.nbytes]
     return raw.view(value.dtype.np_dtype).reshape(value.dims)
+
+
+def _assign(copy: Callable[..., Any], arguments: tuple[Any, ...], slot: VariableSlot) -> None:
+    copy(*arguments)
+    slot.is_initialized = True
 
 
 def _wait_for_run() -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
+
+import numpy as np
 
 from berth.devices.device import Device
 from berth.errors import OpError, OutOfMemoryError
@@ -23,6 +26,9 @@ from berth.run.segments import SegmentedRunner
 from berth.run.stage import failure
 from berth.run.state import SessionState
 from berth.run.threads import Pool, n_cores
+
+MOST_IDLE = 16
+"""How many plans keep their memory for the next run."""
 
 
 class Options(NamedTuple):
@@ -93,7 +99,18 @@ class Engine:
         return self._runner_of(plan)
 
     def _runner_of(self, plan: Plan) -> Runner:
-        return Runner(plan, lambda: self._bind(plan), self._executor)
+        self._make_room()
+        return Runner(plan, lambda: self._bind(plan), self._executor, self._is_anything_running)
+
+    def _is_anything_running(self) -> bool:
+        return any(runner.n_running > 0 for runner in list(self._runners.values()))
+
+    def _make_room(self) -> None:
+        """Before a new plan: of many old ones, let only the newest keep their memory."""
+        idle = [runner for runner in list(self._runners.values()) if runner.n_idle]
+        idle.sort(key=lambda runner: runner.last_used)
+        for runner in idle[: len(idle) - MOST_IDLE + 1]:
+            runner.drop_idle()
 
     def _bind(self, plan: Plan) -> Binding:
         try:
@@ -103,25 +120,26 @@ class Engine:
         return Binding(plan, self.devices, self.state, self._pool)
 
     def _site(self, placement: Placement) -> Site:
-        return Site(self.devices, placement, self._pool.n_threads)
+        is_here = all(device.hardware.backend.xp is np for device in self.devices)
+        return Site(self.devices, placement, self._pool.n_threads, can_slice=is_here)
 
     def place(self, request: Request) -> Placement:
         """Place the graph, or what a request needs, unless that was done."""
         with self._lock:
             if self._options.place_pruned_graph:
                 return self._place(needed_ops(request), request)
-            if self.placement is None or self._n_placed < len(self.graph.ops):
-                self._n_placed = len(self.graph.ops)
-                return self._place(self.graph.ops[: self._n_placed], request)
+            n_ops = len(self.graph.ops)
+            if self.placement is None or self._n_placed < n_ops:
+                self._place(self.graph.ops[:n_ops], request)
+                self._n_placed = n_ops
+            assert self.placement is not None
             return self.placement
 
     def _place(self, ops: Sequence[Operation], request: Request) -> Placement:
         soft = self._options.soft_placement
         placement = None
-        try:
+        with suppress(OpError):
             placement = place(ops, self.devices, soft=soft, pinned=self._pinned)
-        except OpError:
-            self._n_placed = 0
         if placement is None:
             # Once more, to name the node that the documents would: the first on the way
             # from the fetches.

@@ -24,7 +24,7 @@ import numpy as np
 from berth.errors import CancelledError
 from berth.run.binding import Binding
 from berth.run.stage import BoundStage
-from berth.run.threads import n_cores, share_cores
+from berth.run.threads import n_cores, share_cores, wait_out
 
 WORTH_A_THREAD = 5e-4
 """How many seconds of work make it worth while to hand them over."""
@@ -63,26 +63,30 @@ class Executor:
         busy = [d for d, s in binding.plan.work_seconds.items() if s >= WORTH_A_THREAD]
         own = max(busy, key=lambda device: binding.plan.work_seconds[device])
         share = max(1, n_cores() // len(busy))
-        others = {stage.device for stage in binding.stages} - {own}
+        try:
+            self._hand_out(run, {stage.device for stage in binding.stages} - {own}, share)
+            run.work_for(own, share)
+        except BaseException as error:
+            run.stop(error)
+        wait_out(run.wait, run.stop)
+        failed, run.error = run.error, None
+        try:
+            if failed is not None:
+                raise failed
+        finally:
+            del failed  # or the frame would hold what holds the frame
+
+    def _hand_out(self, run: _Run, devices: set[int], share: int) -> None:
+        """Give each device's part of a run to its worker."""
         with self._lock:
             if self._is_closed:  # by another thread, since we looked
                 raise CancelledError(None, None, "Session has been closed.")
-            for device in sorted(others):
+            for device in sorted(devices):
                 worker = self._workers.get(device)
                 if worker is None:
                     worker = self._workers[device] = _Worker(f"berth-device-{device}")
-                worker.give(partial(run.work_for, device, share))
-            run.n_parts += len(others)
-        run.n_parts += 1
-        try:
-            run.work_for(own, share)
-            run.wait()
-        except BaseException as error:  # an interruption: let what has begun end
-            run.stop(error)
-            run.wait()
-            raise
-        if run.error is not None:
-            raise run.error
+                run.n_parts += 1
+                worker.give(partial(run.work_as_part, device, share))
 
     def close(self) -> None:
         """End the workers. A run that goes on is done by its own thread."""
@@ -112,11 +116,15 @@ class _Run:
 
     def work_for(self, device: int, n_cores: int) -> None:
         """Run the stages of one device, each when its time has come."""
+        with share_cores(n_cores), np.errstate(all="ignore"):
+            for number, stage in enumerate(self._stages):
+                if stage.device == device and not self._run_stage(number, stage):
+                    break
+
+    def work_as_part(self, device: int, n_cores: int) -> None:
+        """Do as `work_for`, in a thread that somebody waits for."""
         try:
-            with share_cores(n_cores), np.errstate(all="ignore"):
-                for number, stage in enumerate(self._stages):
-                    if stage.device == device and not self._run_stage(number, stage):
-                        break
+            self.work_for(device, n_cores)
         finally:
             with self._changed:
                 self._n_ended += 1
@@ -150,7 +158,7 @@ class _Run:
             self._changed.notify_all()
 
     def wait(self) -> None:
-        """Wait until every part has ended."""
+        """Wait until every part that was handed out has ended."""
         with self._changed:
             self._changed.wait_for(lambda: self._n_ended >= self.n_parts)
 

@@ -16,7 +16,7 @@ from berth.backends.base import Array
 from berth.ops.opdef import Call
 from berth.plan.fuse import slice_length, slice_scratch_bytes, slot_bytes
 from berth.plan.plan import Home, Step, Value
-from berth.run.stage import failure
+from berth.run.stage import fail
 from berth.run.threads import Pool, my_threads
 
 
@@ -73,7 +73,7 @@ class FusedCall:
                 self._scratch_of[key] = self._scratch_slices(value)
             return self._scratch_of[key]
         array = array_of(value).reshape(-1)
-        if array.size == 1 and len(self._bounds) >= 1:
+        if array.size == 1:
             return [array] * len(self._bounds)
         return [array[start:end] for start, end in self._bounds]
 
@@ -97,8 +97,7 @@ class FusedCall:
         try:
             self._run()
         except _Failed as failed:
-            member = self._step.members[failed.row]
-            raise failure(failed.error, member.op) from failed.error
+            fail(failed.error, self._step.members[failed.row].op)
 
     def _run(self) -> None:
         if self._n_threads == 1 or my_threads(self._n_threads) == 1:

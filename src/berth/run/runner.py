@@ -1,12 +1,14 @@
 """A plan that can be run, by many threads at once.
 
 Each run needs a binding for itself. Bindings are kept for the next run; a thread that
-finds none free makes another, and waits for one if there is no memory for that.
+finds none free makes another. If there is no memory for that, it waits as long as other
+runs, which may give some back, are going on.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,17 +17,28 @@ from berth.plan.plan import Plan
 from berth.run.binding import Binding
 from berth.run.executor import Executor
 
+PAUSE = 0.005
+"""How long to wait before another try, in seconds."""
+
 
 class Runner:
     """One plan, with its bindings."""
 
-    def __init__(self, plan: Plan, bind: Callable[[], Binding], executor: Executor) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        bind: Callable[[], Binding],
+        executor: Executor,
+        is_anything_running: Callable[[], bool],
+    ) -> None:
         self.plan = plan
+        self.last_used = 0.0
         self._bind = bind
         self._executor = executor
+        self._is_anything_running = is_anything_running
         self._free: list[Binding] = []
         self._n_bound = 0
-        self._returned = threading.Condition()
+        self._counting = threading.Lock()
 
     def run(self, feeds: Sequence[Any], run_stage: Any = None) -> list[Any]:
         """Run the plan once; return the fetched values."""
@@ -34,9 +47,16 @@ class Runner:
             return self._executor.run(binding, feeds, run_stage)
         finally:
             self._free.append(binding)
-            if self._n_bound > 1:
-                with self._returned:
-                    self._returned.notify()
+
+    @property
+    def n_running(self) -> int:
+        """How many bindings are in use."""
+        return self._n_bound - len(self._free)
+
+    @property
+    def n_idle(self) -> int:
+        """How many bindings are kept for the next run."""
+        return len(self._free)
 
     def _take(self) -> Binding | None:
         """Take a binding that is free, if there is one. Several threads may try at once."""
@@ -46,25 +66,25 @@ class Runner:
             return None
 
     def _another(self) -> Binding:
-        """Make one more binding; if there is no memory for it, wait for one."""
-        try:
-            binding: Binding | None = self._bind()
-        except OutOfMemoryError:
-            binding = None
-            if self._n_bound == 0:
-                raise
-        with self._returned:
-            if binding is not None:
-                self._n_bound += 1
-            while binding is None:
-                # With a time-out: the last thread may have ended before we began to wait.
-                self._returned.wait(0.01)
+        """Make one more binding, or wait for one."""
+        self.last_used = time.monotonic()
+        binding = None
+        while binding is None:
+            try:
+                binding = self._bind()
+            except OutOfMemoryError:
+                if not self._is_anything_running():
+                    raise
+                time.sleep(PAUSE)
                 binding = self._take()
+            else:
+                with self._counting:
+                    self._n_bound += 1
         return binding
 
     def drop_idle(self) -> None:
         """Give the memory of the bindings back that no run is using."""
-        with self._returned:
-            while (binding := self._take()) is not None:
-                binding.free()
+        while (binding := self._take()) is not None:
+            binding.free()
+            with self._counting:
                 self._n_bound -= 1

@@ -61,6 +61,7 @@ class SegmentedRunner:
         found = self._plans.get(key)
         if found is None:
             if len(self._plans) >= MOST_PLANS:
+                self.drop_idle()
                 self._plans.clear()
                 self._runners.clear()
             found = self._plans[key] = self._compile(request, knowledge)
@@ -80,6 +81,21 @@ class SegmentedRunner:
         request, knowledge, key = progress.next_request()
         _, blocked = self._planned(key, request, knowledge)
         return self._planned((key, "part"), progress.part(request, blocked), knowledge)[0]
+
+    @property
+    def n_running(self) -> int:
+        """How many bindings are in use."""
+        return sum(runner.n_running for runner in list(self._runners.values()))
+
+    @property
+    def n_idle(self) -> int:
+        """How many bindings are kept for the next run."""
+        return sum(runner.n_idle for runner in list(self._runners.values()))
+
+    @property
+    def last_used(self) -> float:
+        """When a binding was last made."""
+        return max((r.last_used for r in list(self._runners.values())), default=0.0)
 
     def drop_idle(self) -> None:
         """Give the memory back that no run is using."""
@@ -135,7 +151,7 @@ class _Progress:
     ) -> None:
         """Take in what a part of the run has found out."""
         ran = needed_ops(part, self._done)
-        self._have.update(zip(part.fetches, map(np.asarray, results), strict=True))
+        self._have.update(zip(part.fetches, map(_as_array, results), strict=True))
         self._done |= {op for op in ran if not op.definition.is_source}
         for op in blocked.ops:
             hosts = [op.inputs[k] for k in op.definition.host_inputs]
@@ -166,3 +182,8 @@ class _Progress:
     def _given(self, tensor: Tensor) -> Any:
         array = self._have[tensor]
         return array[()] if array.ndim == 0 else np.array(array)
+
+
+def _as_array(value: Any) -> np.ndarray[Any, Any]:
+    """Return a fetched value as an array again; a text is no array of letters."""
+    return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)

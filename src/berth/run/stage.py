@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from operator import length_hint
+from typing import NoReturn
 
 from berth.backends.base import Stream
-from berth.errors import OpError, UnknownError
+from berth.errors import OpError, OutOfMemoryError, UnknownError
 from berth.graph.operation import Operation
 from berth.ops.opdef import Call
 from berth.plan.plan import Copy, Stage, Step
@@ -28,10 +29,10 @@ class BoundStage:
         "waits",
     )
 
-    def __init__(self, stage: Stage, stream: Stream, failures: list[OpError]) -> None:
+    def __init__(self, stage: Stage, stream: Stream, failures: list[str]) -> None:
         self.device = stage.device
         self.failures = failures
-        """What has failed in this run: a stream may come to its work later than that."""
+        """What has failed in this run, by name: a stream may come to its work later."""
         self.waits = stage.waits
         self.stream = stream
         self.after: list[Callable[[], None]] = []
@@ -75,9 +76,26 @@ class BoundStage:
                 function(*arguments)
         except Exception as error:
             position = len(self.calls) - length_hint(calls) - 1
-            failed = failure(error, self.owners[position].op)
-            self.failures.append(failed)
-            raise failed from error
+            op = self.owners[position].op
+            self.failures.append(op.name)
+            fail(error, op)
+
+
+def fail(error: Exception, op: Operation) -> NoReturn:
+    """Raise an error as that of an operation, which it names; one error, told once."""
+    try:
+        if _is_told(error):
+            raise error
+        raise failure(error, op) from (None if isinstance(error, OpError) else error)
+    finally:
+        # A frame that holds the error that it is part of would keep its arrays for long.
+        del error
+
+
+def _is_told(error: Exception) -> bool:
+    """Tell whether an error says already whose it is."""
+    is_whole = isinstance(error, OutOfMemoryError)
+    return isinstance(error, OpError) and (is_whole or "[[" in error.message)
 
 
 def failure(error: Exception, op: Operation) -> OpError:
@@ -85,6 +103,6 @@ def failure(error: Exception, op: Operation) -> OpError:
     where = f"\n\t [[node {op.name} (defined at {op.where.file}:{op.where.line})]]"
     if not isinstance(error, OpError):
         return UnknownError(None, op, f"{type(error).__name__}: {error}{where}")
-    if "[[" in error.message:
+    if _is_told(error):
         return error
     return type(error)(None, op, f"{error.message}{where}")

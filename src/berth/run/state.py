@@ -30,10 +30,6 @@ class VariableSlot:
         self.array = array
         self.is_initialized = False
 
-    def mark(self) -> None:
-        """Note that it has a value now."""
-        self.is_initialized = True
-
 
 class SessionState:
     """The memory that outlives a session's runs."""

@@ -70,6 +70,16 @@ def _blas_setter() -> Callable[[int], int] | None:
     return None
 
 
+def wait_out(wait: Callable[[], Any], interrupted: Callable[[BaseException], None]) -> None:
+    """Wait to the end, even if somebody is impatient: memory is in use until then."""
+    while True:
+        try:
+            wait()
+            return
+        except KeyboardInterrupt as error:
+            interrupted(error)
+
+
 class Pool:
     """A few threads that take tasks; the caller takes its share."""
 
@@ -83,20 +93,22 @@ class Pool:
 
     def run(self, tasks: Sequence[Callable[[], None]]) -> None:
         """Do all tasks, the first in this thread; raise the first error."""
-        others = [_Task(task) for task in tasks[1:]]
+        first, *others = (_Task(task) for task in tasks)
         if others and self._start():
             for task in others:
                 self._tasks.put(task)
-        try:
-            tasks[0]()
-        finally:
-            for task in others:
-                # What nobody has begun is done here: this way the pool cannot block itself.
-                task.do()
-                task.done.wait()
-        for task in others:
+        errors: list[BaseException] = []
+        for task in (first, *others):
+            # What nobody has begun is done here: this way the pool cannot block itself.
+            task.do()
+            wait_out(task.done.wait, errors.append)
             if task.error is not None:
-                raise task.error
+                errors.append(task.error)
+        try:
+            if errors:
+                raise errors[0]
+        finally:
+            del errors, first, others, task  # or the frame would hold what holds the frame
 
     def _start(self) -> bool:
         """Start the threads, unless they were ended."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from berth.errors import DeadlineExceededError
 from berth.graph.operation import Operation
 from berth.plan.plan import Copy, Step
-from berth.run.stage import BoundStage, failure
+from berth.run.stage import BoundStage, fail
 
 
 class Event(NamedTuple):
@@ -56,7 +56,7 @@ class Recorder:
                 stage.stream.launch(partial(function, *arguments))
                 stage.stream.synchronize()
             except Exception as error:
-                raise failure(error, step.op) from error
+                fail(error, step.op)
             self._note(stage, step.op, start, step, None)
 
     def _now(self) -> int:
@@ -85,4 +85,4 @@ class Deadline:
             try:
                 function(*arguments)
             except Exception as error:
-                raise failure(error, step.op) from error
+                fail(error, step.op)
