@@ -53,8 +53,9 @@ class Graph(Lookup):
 
         It goes to the graph of its inputs, whichever is the default.
         """
-        if inputs and type(inputs[0]) is Tensor and inputs[0].op.graph is not self:
-            return inputs[0].op.graph.apply(op, inputs, attrs, name)
+        graph = getattr(inputs[0], "graph", self) if inputs else self
+        if graph is not self and isinstance(graph, Graph):
+            return graph.apply(op, inputs, attrs, name)
         with self._lock:
             node = self._add(op, inputs, attrs, name)
         outputs = node.outputs

@@ -97,7 +97,7 @@ def read_dims(value: Any) -> Dims:
 
 
 def _size(value: Any) -> int | None:
-    if value is None:
+    if value is None or isinstance(value, UnknownDimension):
         return None
     if not hasattr(value, "__index__"):
         raise TypeError(f"Dimension value must be integer or None, got value {value!r}")
@@ -107,12 +107,48 @@ def _size(value: Any) -> int | None:
     return None if size == -1 else size
 
 
+class Dimension(int):
+    """One size of a shape: an int, whose `value` TensorFlow 1 programs ask for."""
+
+    @property
+    def value(self) -> int:
+        return int(self)
+
+
+class UnknownDimension:
+    """A size that is not known: its `value` is None, and it equals None."""
+
+    value = None
+
+    def __eq__(self, other: object) -> bool:
+        return other is None or isinstance(other, UnknownDimension)
+
+    def __hash__(self) -> int:
+        return hash(None)
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "Dimension(None)"
+
+    def __str__(self) -> str:
+        return "?"
+
+
+_UNKNOWN = UnknownDimension()
+
+
+def _dimension(size: int | None) -> Dimension | UnknownDimension:
+    return _UNKNOWN if size is None else Dimension(size)
+
+
 class TensorShape:
     """The shape of a tensor, as far as it is known.
 
     >>> shape = TensorShape([None, 3])
-    >>> shape, shape.rank, shape.is_fully_defined(), shape[1]
-    (TensorShape([None, 3]), 2, False, 3)
+    >>> shape, shape.rank, shape.is_fully_defined(), shape[1], shape[0].value
+    (TensorShape([None, 3]), 2, False, 3, None)
     """
 
     __slots__ = ("dims_or_none",)
@@ -128,9 +164,9 @@ class TensorShape:
     ndims = rank
 
     @property
-    def dims(self) -> list[int | None] | None:
+    def dims(self) -> list[Dimension | UnknownDimension] | None:
         """The sizes; None if not even their number is known."""
-        return None if self.dims_or_none is None else list(self.dims_or_none)
+        return None if self.dims_or_none is None else list(self)
 
     def as_list(self) -> list[int | None]:
         """Return the sizes; ValueError if not even their number is known."""
@@ -189,16 +225,17 @@ class TensorShape:
     def __bool__(self) -> bool:
         return self.dims_or_none is not None
 
-    def __iter__(self) -> Iterator[int | None]:
+    def __iter__(self) -> Iterator[Dimension | UnknownDimension]:
         if self.dims_or_none is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return iter(self.dims_or_none)
+        return (_dimension(size) for size in self.dims_or_none)
 
     def __getitem__(self, key: Any) -> Any:
         if self.dims_or_none is None:
-            return TensorShape(None) if isinstance(key, slice) else None
-        found = self.dims_or_none[key]
-        return TensorShape(found) if isinstance(key, slice) else found
+            return TensorShape(None) if isinstance(key, slice) else _UNKNOWN
+        if isinstance(key, slice):
+            return TensorShape(self.dims_or_none[key])
+        return _dimension(self.dims_or_none[key])
 
     def __add__(self, other: Any) -> TensorShape:
         return self.concatenate(other)

@@ -114,6 +114,8 @@ def _guess_work(plan: Plan) -> dict[int, float]:
     """Guess how long each device will take: good enough to tell small from large."""
     seconds: dict[int, float] = {}
     for step in plan.steps:
+        if step.is_known:
+            continue
         n_bytes = sum(value_bytes(value) for value in (*step.inputs, *step.outputs))
         work = step.op.definition.flops
         guess = n_bytes / BYTES_PER_SECOND
