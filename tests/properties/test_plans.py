@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import berth.compat.v1 as tf
 from berth.backends.sim import SimBackend
+from berth.run import executor
 from tests.properties.naive_graph import (
     NaiveSession,
     check_copies,
@@ -41,12 +42,14 @@ def some(n_examples: int) -> settings:
     )
 
 
-@pytest.fixture(autouse=True, params=["at once", "put off"])
+@pytest.fixture(autouse=True, params=["at once", "put off", "by workers"])
 def streams(request, sim, monkeypatch):
-    """Run every law twice: on streams that work at once, and on those that wait."""
+    """Run every law on streams that work at once, on those that wait, and in threads."""
     if request.param == "put off":
         lazy = functools.partial(SimBackend, lazy=True)
         monkeypatch.setattr("berth.front.context.SimBackend", lazy)
+    if request.param == "by workers":
+        monkeypatch.setattr(executor, "WORTH_A_THREAD", 0.0)
     # What is freed is filled with NaN, so that whoever still uses it gives himself away.
     sim(f"{N_GPUS}xT4", BERTH_SCRUB_MEMORY="1")
     tf.reset_default_graph()
@@ -577,31 +580,31 @@ def check_values(recipe: Recipe) -> None:
                 case.run(batch)
 
 
-@some(20)
+@some(28)
 @given(recipes(SMALL))
 def test_values_are_what_the_graph_means(recipe):
     check_values(recipe)
 
 
-@some(5)
+@some(8)
 @given(recipes(LARGE, 30))
 def test_large_values_are_what_the_graph_means(recipe):
     check_values(recipe)
 
 
-@some(6)
+@some(8)
 @given(recipes(FLAT, 30))
 def test_slices_are_what_the_graph_means(recipe):
     check_values(recipe)
 
 
-@some(15)
+@some(12)
 @given(recipes(DYNAMIC, 40))
 def test_dynamic_values_are_what_the_graph_means(recipe):
     check_values(recipe)
 
 
-@some(15)
+@some(20)
 @given(recipes(SMALL, 40) | recipes(DYNAMIC, 40))
 def test_traced_runs_give_the_same(recipe):
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
@@ -629,7 +632,7 @@ def test_plans_keep_their_promises(recipe, place):
 # --- memory -----------------------------------------------------------------------------------
 
 
-@some(12)
+@some(16)
 @given(recipes(SMALL) | recipes(LARGE, 30))
 def test_results_belong_to_the_caller(recipe):
     with opened(recipe) as case:
@@ -674,7 +677,7 @@ def spoil(results: list[Any]) -> None:
             result.view(np.uint8).reshape(-1)[...] = 0xA5 if result.dtype != bool else 1
 
 
-@some(15)
+@some(20)
 @given(recipes(SMALL, 30) | recipes(LARGE, 20))
 def test_memory_comes_back(recipe):
     with tf.Session(graph=tf.Graph()) as first:
@@ -740,6 +743,39 @@ def test_known_values_wait_for_shapes(is_traced):
     with tf.Session() as session:
         feeds = {x: [2.0, 3.0], shape: [2, 1]}
         assert session.run([total, one], feeds, options=options) == [6, 1]
+
+
+def test_known_values_wait_in_segments():
+    """What a constant waits for needs values that an earlier segment computed."""
+    x, shape = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.int32, [2])
+    above = x + 1
+    with tf.control_dependencies([above * 3]):
+        one = tf.constant(1.0)
+    total = tf.reduce_sum(tf.reshape(above * 2, shape)) + one
+    with tf.Session() as session:
+        assert session.run(total, {x: [1.0, 2.0], shape: [2, 1]}) == 11
+
+
+def test_fed_placeholders_wait_for_nothing():
+    x, shape = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.int32, [2])
+    with tf.control_dependencies([tf.reshape(x, shape)]):
+        late = tf.placeholder(tf.float32, [])
+    with tf.control_dependencies([late]):
+        double = x * 2
+    with tf.Session() as session:
+        result = session.run(double, {x: [1.0, 2.0], shape: [2, 1], late: 0.0})
+        assert list(result) == [2, 4]
+
+
+def test_known_products_wait_too():
+    with tf.device("/cpu:0"):
+        count = tf.Variable(0)
+        with tf.control_dependencies([count.assign_add(1)]):
+            product = tf.matmul([[2.0]], [[3.0]])
+    with tf.Session() as session:
+        session.run(count.initializer)
+        assert session.run(product) == 6
+        assert session.run(count) == 1
 
 
 def test_references_are_read_anew():

@@ -177,6 +177,24 @@ def test_threads_share_dynamic_shapes():
         in_threads(work, 6)
 
 
+def test_threads_wait_for_memory():
+    """There is memory for a few runs at once: the others wait, from the first run on."""
+    gpu = tf.config.list_physical_devices("GPU")[0]
+    limit = tf.config.LogicalDeviceConfiguration(memory_limit=20)
+    tf.config.set_logical_device_configuration(gpu, [limit])
+    x = tf.placeholder(tf.float32, [500_000])
+    with tf.device("/gpu:0"):
+        turned = tf.transpose(tf.reshape(tf.square(x) + 1, [1000, 500]))
+
+    def work(number: int) -> None:
+        for _ in range(5):
+            result = session.run(turned, {x: np.full(500_000, number, np.float32)})
+            assert result.min() == result.max() == number**2 + 1
+
+    with tf.Session() as session:
+        in_threads(work, 8)
+
+
 def test_threads_share_a_variable():
     with tf.device("/gpu:0"):
         count = tf.Variable(np.zeros(3, np.int64), use_resource=True)
@@ -364,6 +382,20 @@ def test_close_ends_idle_threads():
     assert in_use(session) == before
     with pytest.raises(RuntimeError, match="closed"):
         session.run(z, {x: np.zeros(100_000)})
+
+
+@pytest.mark.usefixtures("workers")
+def test_close_frees_memory_at_once():
+    """Neither the garbage collector nor a thread that is about to end holds it."""
+    with tf.device("/gpu:0"):
+        variable = tf.Variable(np.ones(10_000, np.float32))
+    with tf.device("/gpu:1"):
+        total = tf.reduce_sum(variable * 2)
+    for _ in range(30):
+        with tf.Session() as session:
+            session.run(variable.initializer)
+            assert session.run(total) == 20_000
+        assert in_use(session) == [0, 0, 0]
 
 
 @pytest.mark.usefixtures("workers")

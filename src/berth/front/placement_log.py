@@ -40,8 +40,12 @@ class PlacementLog:
         expectation = current_expectation()
         if request in self._requests and expectation is None:
             return
-        ops = document_order([*(t.op for t in request.fetches), *request.targets])
         placement: Any = engine.placement
+        is_expected = expectation is not None or engine.graph.has_expectations
+        if not (self._is_on or is_expected or placement.moved or placement.messages):
+            self._requests.add(request)
+            return
+        ops = document_order([*(t.op for t in request.fetches), *request.targets])
         ops = [op for op in ops if op in placement.devices]
         check_expectations(placement, ops, expectation)
         if request in self._requests:

@@ -38,6 +38,8 @@ class Graph(Lookup):
         self.names = Names()
         self.devices = DeviceStack()
         self.seed: int | None = None
+        self.has_expectations = False
+        """Whether `expect_device` demanded something of any operation."""
         self.placement: Any = None
         """Where the session that last placed this graph put its operations."""
         self._lock = threading.RLock()
@@ -161,6 +163,8 @@ class Graph(Lookup):
             waits = dict.fromkeys(op for frame in self._controls for op in frame)
             node.control_inputs = tuple(op for op in waits if op not in taken)
         node.expected = current_expectation()
+        if node.expected is not None:
+            self.has_expectations = True
 
     def _forget_after(self, n_ops: int) -> None:
         for op in self.ops[n_ops:]:

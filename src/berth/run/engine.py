@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,18 @@ from berth.run.threads import Pool, n_cores
 
 MOST_IDLE = 16
 """How many plans keep their memory for the next run."""
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Hold the garbage collector off while many objects are made, and all of them kept."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class Options(NamedTuple):
@@ -75,7 +88,7 @@ class Engine:
         """Return what runs a request, planned on first use."""
         runner = self._runners.get(request)
         if runner is None or not self.is_placed:
-            with self._lock:
+            with self._lock, no_collection():
                 # A graph that grew is placed anew, and may fail there; plans are kept.
                 placement = self.place(request)
                 runner = self._runners.get(request)
@@ -114,7 +127,8 @@ class Engine:
 
     def _bind(self, plan: Plan) -> Binding:
         try:
-            return Binding(plan, self.devices, self.state, self._pool)
+            with no_collection():
+                return Binding(plan, self.devices, self.state, self._pool)
         except OutOfMemoryError:
             self._reclaim()
         return Binding(plan, self.devices, self.state, self._pool)

@@ -69,6 +69,7 @@ class Executor:
         except BaseException as error:
             run.stop(error)
         wait_out(run.wait, run.stop)
+        run.let_go()
         failed, run.error = run.error, None
         try:
             if failed is not None:
@@ -156,6 +157,10 @@ class _Run:
             if self.error is None:
                 self.error = error
             self._changed.notify_all()
+
+    def let_go(self) -> None:
+        """Keep no stage, and with it no array: a worker may not yet be done with us."""
+        self._stages = ()
 
     def wait(self) -> None:
         """Wait until every part that was handed out has ended."""
