@@ -1,55 +1,245 @@
 """One side of the benchmark: times cases in this process and prints them as JSON.
 
-Run by bench/run.py, with berth's Python and with the peer's: ``measure.py berth``.
+Run by bench/run.py, with berth's Python and with the peer's, for the cases that are named:
+``measure.py berth "matmul 2048x2048"``. A case gets the module under test as ``tf``, does
+the same on both sides, checks what comes out, and returns seconds: of a call, a node, an
+operation, as its name says.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 
-def seconds_per_call(work: Callable[[], Any], at_least: float = 0.05) -> float:
-    """Time a call, repeated until the clock can tell."""
+Case = Callable[[Any], float]
+
+CHAIN = 1_000
+BUILT = 2_000
+LARGE_GRAPH = 10_000
+SIDE = 2048
+N_FLOATS = 4_000_000
+
+
+def seconds_of(work: Callable[[], Any], n_calls: int = 1) -> float:
+    start = time.perf_counter()
+    for _ in range(n_calls):
+        work()
+    return time.perf_counter() - start
+
+
+def seconds_per_call(work: Callable[[], Any], at_least: float = 0.02) -> float:
+    """Time a call: the median of 7 repetitions, each long enough for the clock to tell."""
     work()
     n_calls = 1
-    while True:
-        start = time.perf_counter()
-        for _ in range(n_calls):
-            work()
-        elapsed = time.perf_counter() - start
-        if elapsed > at_least:
-            return elapsed / n_calls
+    while seconds_of(work, n_calls) < at_least:
         n_calls *= 4
+    return statistics.median(seconds_of(work, n_calls) for _ in range(7)) / n_calls
 
 
-def cases(tf: Any) -> dict[str, Callable[[], Any]]:
+# --- calls that need no graph -------------------------------------------------------------
+
+
+def from_string(tf: Any) -> float:
+    text = "/job:worker/replica:0/task:1/device:GPU:2"
+    return seconds_per_call(lambda: tf.DeviceSpec.from_string(text))
+
+
+def make_merged_spec(tf: Any) -> float:
     spec = tf.DeviceSpec.from_string("/job:worker/task:1")
     gpu = tf.DeviceSpec.from_string("/gpu:1")
+    return seconds_per_call(lambda: spec.make_merged_spec(gpu))
 
+
+def to_string(tf: Any) -> float:
+    return seconds_per_call(tf.DeviceSpec.from_string("/job:worker/task:1").to_string)
+
+
+def enter_scope(tf: Any) -> float:
     def scope() -> None:
         with tf.device("/cpu:0"):
             pass
 
-    return {
-        "DeviceSpec.from_string": lambda: tf.DeviceSpec.from_string(
-            "/job:worker/replica:0/task:1/device:GPU:2"
-        ),
-        "DeviceSpec.make_merged_spec": lambda: spec.make_merged_spec(gpu),
-        "DeviceSpec.to_string": spec.to_string,
-        "config.list_physical_devices": tf.config.list_physical_devices,
-        "config.list_logical_devices": tf.config.list_logical_devices,
-        "with tf.device('/cpu:0'): pass": scope,
-    }
+    return seconds_per_call(scope)
+
+
+CALLS: dict[str, Case] = {
+    "DeviceSpec.from_string": from_string,
+    "DeviceSpec.make_merged_spec": make_merged_spec,
+    "DeviceSpec.to_string": to_string,
+    "config.list_physical_devices": lambda tf: seconds_per_call(
+        tf.config.list_physical_devices
+    ),
+    "config.list_logical_devices": lambda tf: seconds_per_call(tf.config.list_logical_devices),
+    "with tf.device('/cpu:0'): pass": enter_scope,
+}
+
+
+# --- graphs and sessions ------------------------------------------------------------------
+
+
+@contextmanager
+def running(tf: Any) -> Iterator[Any]:
+    """Open a session for what was built, with its variables initialised."""
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        yield sess
+
+
+def chain(tf: Any, n_nodes: int) -> tuple[Any, Any]:
+    """Build a chain of additions of a fed scalar; return what is fed, and the end."""
+    fed = tf.placeholder(tf.float32, [])
+    end = fed
+    for _ in range(n_nodes):
+        end = tf.add(end, fed)
+    return fed, end
+
+
+def random_floats(*dims: int) -> Any:
+    return np.random.default_rng(0).random(dims, np.float32)
+
+
+def tiny_run(tf: Any) -> float:
+    with tf.Graph().as_default():
+        result = tf.Variable(1.0) + 1.0
+        with running(tf) as sess:
+            assert sess.run(result) == 2.0
+            return seconds_per_call(lambda: sess.run(result))
+
+
+def tiny_run_fed(tf: Any) -> float:
+    with tf.Graph().as_default():
+        fed = tf.placeholder(tf.float32, [])
+        result = tf.Variable(1.0) + fed
+        with running(tf) as sess:
+            assert sess.run(result, {fed: 2.0}) == 3.0
+            return seconds_per_call(lambda: sess.run(result, {fed: 2.0}))
+
+
+def run_chain(tf: Any) -> float:
+    with tf.Graph().as_default():
+        fed, end = chain(tf, CHAIN)
+        with running(tf) as sess:
+            assert sess.run(end, {fed: 1.0}) == CHAIN + 1
+            return seconds_per_call(lambda: sess.run(end, {fed: 1.0})) / CHAIN
+
+
+def build_nodes(tf: Any) -> float:
+    def build() -> None:
+        with tf.Graph().as_default():
+            chain(tf, BUILT)
+
+    return seconds_per_call(build) / BUILT
+
+
+def first_run(tf: Any) -> float:
+    """Time the first runs of new sessions on new graphs, and nothing before them."""
+
+    def seconds(n_nodes: int) -> float:
+        with tf.Graph().as_default():
+            fed, end = chain(tf, n_nodes)
+            with tf.Session() as sess:
+                return seconds_of(lambda: sess.run(end, {fed: 1.0}))
+
+    seconds(CHAIN)  # what the process has to do but once
+    return statistics.median(seconds(LARGE_GRAPH) for _ in range(3))
+
+
+def matmul(tf: Any) -> float:
+    with tf.Graph().as_default():
+        values = random_floats(2, SIDE, SIDE)
+        product = tf.matmul(tf.Variable(values[0]), tf.Variable(values[1]))
+        with running(tf) as sess:
+            expected = values[0, :2] @ values[1]
+            assert np.allclose(sess.run(product)[:2], expected, rtol=1e-3)
+            return seconds_per_call(lambda: sess.run(product))
+
+
+def six_ops(tf: Any, x: Any) -> Any:
+    return tf.sqrt(tf.abs((x * 2.0 + 1.0) - 0.5)) * 3.0
+
+
+def elementwise(tf: Any) -> float:
+    with tf.Graph().as_default():
+        values = random_floats(N_FLOATS)
+        result = six_ops(tf, tf.Variable(values))
+        with running(tf) as sess:
+            assert np.allclose(sess.run(result), np.sqrt(values * 2 + 0.5) * 3)
+            return seconds_per_call(lambda: sess.run(result))
+
+
+def elementwise_fed(tf: Any) -> float:
+    with tf.Graph().as_default():
+        values = random_floats(N_FLOATS)
+        fed = tf.placeholder(tf.float32, [N_FLOATS])
+        result = six_ops(tf, fed)
+        with running(tf) as sess:
+            assert np.allclose(sess.run(result, {fed: values}), np.sqrt(values * 2 + 0.5) * 3)
+            return seconds_per_call(lambda: sess.run(result, {fed: values}))
+
+
+RUNS: dict[str, Case] = {
+    "sess.run(variable + 1.0)": tiny_run,
+    "sess.run(variable + fed scalar)": tiny_run_fed,
+    "run of 1,000 chained ops, per op": run_chain,
+    "building a graph, per node": build_nodes,
+    "first run of 10,000 nodes": first_run,
+    "matmul 2048x2048": matmul,
+    "6 elementwise ops, 4M floats": elementwise,
+    "6 elementwise ops, 4M floats, fed": elementwise_fed,
+}
+
+
+# --- berth alone: simulated GPUs ----------------------------------------------------------
+
+
+def two_matmuls(devices: Sequence[str]) -> Case:
+    """Multiply on two devices. Only the operations are fetched: nothing leaves a device."""
+
+    def case(tf: Any) -> float:
+        with tf.Graph().as_default():
+            values = random_floats(2, SIDE, SIDE)
+            products = []
+            for device in devices:
+                with tf.device(device):
+                    product = tf.matmul(tf.Variable(values[0]), tf.Variable(values[1]))
+                    products.append(product.op)
+            with running(tf) as sess:
+                return seconds_per_call(lambda: sess.run(products))
+
+    return case
+
+
+SIMULATED: dict[str, Case] = {
+    "on two GPUs": two_matmuls(["/gpu:0", "/gpu:1"]),
+    "on one GPU": two_matmuls(["/gpu:0", "/gpu:0"]),
+}
+
+
+# --- running them -------------------------------------------------------------------------
+
+
+def face(side: str, case: str) -> Any:
+    """Import what a case needs: the module itself, or its face of TensorFlow 1."""
+    if case in CALLS:
+        return importlib.import_module(side)
+    tf = importlib.import_module(f"{side}.compat.v1")
+    if side == "tensorflow":
+        tf.disable_v2_behavior()
+    return tf
 
 
 def main() -> None:
-    tf = importlib.import_module(sys.argv[1])
-    print(json.dumps({name: seconds_per_call(work) for name, work in cases(tf).items()}))
+    side, *names = sys.argv[1:]
+    cases = {**CALLS, **RUNS, **SIMULATED}
+    print(json.dumps({name: cases[name](face(side, name)) for name in names}))
 
 
 if __name__ == "__main__":

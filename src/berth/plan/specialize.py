@@ -62,7 +62,8 @@ def needed_ops(request: Request, done: frozenset[Operation] = frozenset()) -> li
         for tensor in op.inputs:
             if tensor.op not in seen and tensor not in fed:
                 stack.append(tensor.op)
-        stack += op.control_inputs
+        if op.definition is not PLACEHOLDER:  # it is fed, and waits for nothing
+            stack += op.control_inputs
     return sorted(seen, key=_number)
 
 

@@ -57,6 +57,7 @@ class Binding:
         self._arrays: dict[Value, Array] = {}
         self._fused: dict[Step, FusedCall] = {}
         self._failures: list[str] = []
+        self.stages: list[BoundStage] = []
         self._workspaces: dict[int, Workspace] = {}
         self._streams: dict[int, Stream] = {}
         try:
@@ -274,7 +275,8 @@ class Binding:
 
     def free(self) -> None:
         """Give the memory back. No run may be using it, and none may follow."""
-        self.stages, self._arrays, self._fused = [], {}, {}
+        self.stages.clear()  # the list itself: a worker may not yet be done with it
+        self._arrays, self._fused = {}, {}
         self._slots, self._small_feeds, self._fetch = [], [], []
         for workspace in self._workspaces.values():
             workspace.buffer.free()

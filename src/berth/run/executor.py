@@ -184,3 +184,4 @@ class _Worker:
             if work is None:
                 return
             work()
+            del work

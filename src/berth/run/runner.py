@@ -68,23 +68,31 @@ class Runner:
     def _another(self) -> Binding:
         """Make one more binding, or wait for one."""
         self.last_used = time.monotonic()
-        binding = None
-        while binding is None:
+        is_last_try = False
+        while True:
+            self._count(1)  # while it is being made, it counts as running
             try:
-                binding = self._bind()
+                return self._bind()
             except OutOfMemoryError:
-                if not self._is_anything_running():
+                self._count(-1)
+                # Runs that ended just now have left memory that another try gets.
+                if is_last_try:
                     raise
-                time.sleep(PAUSE)
-                binding = self._take()
-            else:
-                with self._counting:
-                    self._n_bound += 1
-        return binding
+                is_last_try = not self._is_anything_running()
+            except BaseException:
+                self._count(-1)
+                raise
+            time.sleep(PAUSE)
+            binding = self._take()
+            if binding is not None:
+                return binding
+
+    def _count(self, change: int) -> None:
+        with self._counting:
+            self._n_bound += change
 
     def drop_idle(self) -> None:
         """Give the memory of the bindings back that no run is using."""
         while (binding := self._take()) is not None:
             binding.free()
-            with self._counting:
-                self._n_bound -= 1
+            self._count(-1)

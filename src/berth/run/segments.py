@@ -136,6 +136,9 @@ class _Progress:
         for op in blocked.ops:
             targets += [c for c in op.control_inputs if c not in waiting]
             wanted += [t for t in op.inputs if t.op not in waiting]
+        for op in needed_ops(request, self._done):
+            if op.definition.is_source and op not in waiting:  # it will be met again
+                targets += [c for c in op.control_inputs if c not in waiting]
         fetches = dict.fromkeys(
             t for t in wanted if t not in self._have and not t.op.definition.is_source
         )
