@@ -150,7 +150,8 @@ def _working_ops(plan: Plan, fed: set[Tensor]) -> set[Operation]:
             stack += [t.op for t in inputs if not is_shape or _changes_something(t, fed)]
         elif not op.definition.is_source:
             working.add(op)
-            stack += [tensor.op for tensor in _device_inputs(op) if tensor not in fed]
+            # Host inputs are known, and never steps; what they wait for may be.
+            stack += [tensor.op for tensor in op.inputs if tensor not in fed]
     return working
 
 
