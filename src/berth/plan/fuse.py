@@ -19,7 +19,7 @@ from berth.plan.plan import Home, Plan, Stage, Step, Value
 
 AT_LEAST = 2**16
 """How many elements make slicing worth its trouble."""
-SLICE = 2**17
+SLICE = 2**18
 """How many elements are done at a time, at most: few enough for the cache, and enough that
 threads seldom meet at the interpreter's lock."""
 

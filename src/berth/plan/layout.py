@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 from berth.dtypes import string, uint8
@@ -49,10 +50,13 @@ def lay_out(plan: Plan, n_devices: int, n_threads: int) -> None:
                 member.position = position
     _find_parents(plan)
     _find_last_uses(plan)
-    _keep_what_was_read(plan)
+    has_variables = any(value.variable is not None for value in plan.sources)
+    if has_variables:
+        _keep_what_was_read(plan)
     _find_roots(plan)
     _find_homes(plan)
-    plan.must_be_initialized = _read_before_written(plan)
+    if has_variables:
+        plan.must_be_initialized = _read_before_written(plan)
     for device, order in enumerate(orders):
         size = _Workspace(n_threads).fill(plan, device, order)
         if size:
@@ -73,10 +77,14 @@ def _find_last_uses(plan: Plan) -> None:
         if value is not None:
             value.last_use = END
     for step in plan.steps:
+        position = step.position
         for value in step.outputs:
-            value.last_use = END if value.copies else max(value.last_use, step.position)
+            if value.copies:
+                value.last_use = END
+            elif value.last_use < position:
+                value.last_use = position
         for value in step.inputs:
-            value.last_use = max(value.last_use, step.position)
+            value.last_use = max(value.last_use, position)
     for value in plan.fetches:
         value.last_use = END
     for step in reversed(plan.steps):  # an alias keeps what it is an alias of
@@ -203,7 +211,7 @@ class _Workspace:
         for value in step.scratch:
             self._blocks.free(value.offset, value.nbytes)
 
-    def _scratch_of(self, step: Step) -> list[Value]:
+    def _scratch_of(self, step: Step) -> Sequence[Value]:
         """List the memory that a step needs while it runs, and then no more."""
         if step.members:
             n_bytes = self._n_threads * slice_scratch_bytes(step, self._n_threads)
@@ -212,7 +220,7 @@ class _Workspace:
             types = [(value.dtype, value.dims) for value in step.outputs]
             wanted = list(step.kernel.scratch(step.inputs, types))
         else:
-            return []
+            return ()
         scratch = []
         for dtype, dims in wanted:
             value = Value(step.op.outputs[0], dtype, dims, step)
@@ -222,10 +230,16 @@ class _Workspace:
         return scratch
 
     def _free_dead(self, step: Step) -> None:
-        roots = {value.root for value in (*step.inputs, *step.outputs)}
-        for root in sorted(roots, key=lambda value: value.offset):
-            if root.home is Home.WORKSPACE and root.last_use == step.position and _is_own(root):
-                self._blocks.free(root.offset, root.nbytes)
+        for values in (step.inputs, step.outputs):
+            for value in values:
+                root = value.root
+                if (
+                    root.last_use == step.position
+                    and root.home is Home.WORKSPACE
+                    and _is_own(root)
+                ):
+                    self._blocks.free(root.offset, root.nbytes)
+                    root.last_use = -1
 
 
 def _shared_with_others(plan: Plan, device: int) -> list[Value]:
@@ -262,6 +276,9 @@ def _is_own(value: Value) -> bool:
 class Blocks:
     """Free and used ranges of a workspace: best fit, freed neighbours merge.
 
+    Ranges of one size lie on one heap, and what was merged away is only forgotten when it
+    comes up there: the cost of a range does not depend on how many there are.
+
     >>> blocks = Blocks()
     >>> a, b = blocks.take(100), blocks.take(64)
     >>> blocks.free(a, 100)
@@ -271,8 +288,11 @@ class Blocks:
 
     def __init__(self) -> None:
         self.end = 0
-        self._by_size: list[tuple[int, int]] = []
+        self._sizes: list[int] = []
+        """The sizes that have a heap, in order."""
+        self._starts_of: dict[int, list[int]] = {}
         self._size_at: dict[int, int] = {}
+        """The free ranges: what is on a heap and not here is there no more."""
         self._start_of: dict[int, int] = {}
         """The free range that ends at an offset."""
 
@@ -281,11 +301,10 @@ class Blocks:
         size = _rounded(nbytes)
         if size == 0:
             return 0
-        position = bisect_left(self._by_size, (size, 0))
-        if position == len(self._by_size):
+        start = self._best_fit(size)
+        if start is None:
             return self._extend(size)
-        found, start = self._by_size[position]
-        self._remove(start, found)
+        found = self._remove(start)
         if found > size:
             self._add(start + size, found - size)
         return start
@@ -297,14 +316,23 @@ class Blocks:
             return
         before = self._start_of.get(start)
         if before is not None:
-            length = self._size_at[before]
-            self._remove(before, length)
-            start, size = before, size + length
-        after = self._size_at.get(start + size)
-        if after is not None:
-            self._remove(start + size, after)
-            size += after
+            start, size = before, size + self._remove(before)
+        if start + size in self._size_at:
+            size += self._remove(start + size)
         self._add(start, size)
+
+    def _best_fit(self, size: int) -> int | None:
+        """Find the smallest free range that is large enough, and of those the first."""
+        position = bisect_left(self._sizes, size)
+        while position < len(self._sizes):
+            found = self._sizes[position]
+            starts = self._starts_of[found]
+            while starts:
+                if self._size_at.get(starts[0]) == found:
+                    return starts[0]
+                heappop(starts)
+            del self._sizes[position], self._starts_of[found]
+        return None
 
     def _extend(self, size: int) -> int:
         """Make the workspace larger; a free range at its end is made use of."""
@@ -312,19 +340,23 @@ class Blocks:
         if start is None:
             start = self.end
         else:
-            self._remove(start, self._size_at[start])
+            self._remove(start)
         self.end = start + size
         return start
 
     def _add(self, start: int, size: int) -> None:
-        insort(self._by_size, (size, start))
+        if size not in self._starts_of:
+            insort(self._sizes, size)
+            self._starts_of[size] = []
+        heappush(self._starts_of[size], start)
         self._size_at[start] = size
         self._start_of[start + size] = start
 
-    def _remove(self, start: int, size: int) -> None:
-        del self._by_size[bisect_left(self._by_size, (size, start))]
-        del self._size_at[start]
+    def _remove(self, start: int) -> int:
+        """Make a free range one no more; return its size."""
+        size = self._size_at.pop(start)
         del self._start_of[start + size]
+        return size
 
 
 def _rounded(nbytes: int) -> int:

@@ -78,7 +78,7 @@ def _producers(step: Step) -> list[Step]:
         taken = [v.step for k, v in enumerate(step.inputs) if v.step and k not in hosts]
     else:
         taken = [v.step for v in step.inputs if v.step]
-    return taken + step.waits_for if step.waits_for else taken
+    return [*taken, *step.waits_for] if step.waits_for else taken
 
 
 def _cross(step: Step, stages: dict[tuple[int, int], Stage]) -> None:
@@ -89,6 +89,8 @@ def _cross(step: Step, stages: dict[tuple[int, int], Stage]) -> None:
             continue
         # A variable may be written in between: each stage looks at it anew.
         key = (device, step.level if value.home is Home.VARIABLE else None)
+        if value.copies is None:
+            value.copies = {}
         copy = value.copies.get(key)
         if copy is None:
             copy = value.copies[key] = Value(value.tensor, value.dtype, value.dims, None)

@@ -13,6 +13,7 @@ arrays, no threads and no clock; `run` binds it to those. It never changes once 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -75,8 +76,8 @@ class Value:
         """The variable whose memory it is."""
         self.home = Home.WORKSPACE
         self.device = -1
-        self.copies: dict[tuple[int, int | None], Value] = {}
-        """Its copies on other devices; of a variable, for each level of stages."""
+        self.copies: dict[tuple[int, int | None], Value] | None = None
+        """Its copies on other devices, if any; of a variable, for each level of stages."""
         self.is_needed = False
         self.last_use = -1
         self.offset = 0
@@ -111,7 +112,7 @@ class Step:
         self,
         op: Operation,
         inputs: list[Value],
-        waits_for: list[Step],
+        waits_for: Sequence[Step],
         *,
         is_known: bool = False,
     ) -> None:
@@ -132,9 +133,9 @@ class Step:
         self.level = 0
         self.position = -1
         """Where it comes in the order of its device."""
-        self.members: list[Step] = []
+        self.members: Sequence[Step] = ()
         """The steps that this one does slice by slice; empty for an ordinary one."""
-        self.scratch: list[Value] = []
+        self.scratch: Sequence[Value] = ()
 
 
 class Copy(NamedTuple):

@@ -135,7 +135,7 @@ class _Specializer:
         self._values[tensor] = value
         return True
 
-    def _add_known(self, op: Operation, arrays: Sequence[Any], waits: list[Step]) -> None:
+    def _add_known(self, op: Operation, arrays: Sequence[Any], waits: Sequence[Step]) -> None:
         """Take an operation whose values are known; it may still have to wait for others."""
         step = Step(op, [], waits, is_known=True) if waits else None
         for tensor, array in zip(op.outputs, arrays, strict=True):
@@ -148,13 +148,14 @@ class _Specializer:
             self._add_step(step)
 
     def _add_step(self, step: Step) -> None:
-        before = [value.step for value in step.inputs if value.step] + step.waits_for
-        step.has_effects = _has_effects(step.op) or any(s.has_effects for s in before)
+        step.has_effects = _has_effects(step)
         self._steps[step.op] = step
         self.plan.steps.append(step)
 
-    def _waits(self, op: Operation) -> list[Step]:
+    def _waits(self, op: Operation) -> Sequence[Step]:
         """List the steps that an operation's dependencies have become."""
+        if not op.control_inputs:
+            return ()
         return [self._steps[c] for c in op.control_inputs if c in self._steps]
 
     def _is_blocked(self, op: Operation) -> bool:
@@ -192,7 +193,9 @@ class _Specializer:
         if self._folds and self._fold(op, inputs, types):
             return
         step = Step(op, inputs, self._waits(op))
-        step.waits_for += [s for p in step.hosts if (s := inputs[p].step) is not None]
+        if step.hosts:
+            given = [s for p in step.hosts if (s := inputs[p].step) is not None]
+            step.waits_for = [*step.waits_for, *given]
         for tensor, (dtype, dims) in zip(op.outputs, types, strict=True):
             if dtype is resource:  # a variable's handle, passed on
                 output = Value(tensor, inputs[0].dtype, inputs[0].dims, step)
@@ -279,7 +282,7 @@ class _Specializer:
             results = evaluate(definition, arrays, op.attrs)
         except OpError as error:
             raise type(error)(None, op, error.message) from None
-        self._add_known(op, results, self._waits(op) + before)
+        self._add_known(op, results, [*self._waits(op), *before])
         self.plan.folded.append(op)
         return True
 
@@ -313,10 +316,15 @@ class _Specializer:
         plan.sources = [value for value in sources if value.is_needed]
 
 
-def _has_effects(op: Operation) -> bool:
-    """Tell whether an operation does more than to compute its outputs."""
-    definition = op.definition
-    return definition.is_stateful and definition.access not in (Access.READ, Access.QUERY)
+def _has_effects(step: Step) -> bool:
+    """Tell whether a step, or one before it, does more than to compute its outputs."""
+    definition = step.op.definition
+    if definition.is_stateful and definition.access not in (Access.READ, Access.QUERY):
+        return True
+    for value in step.inputs:
+        if value.step is not None and value.step.has_effects:
+            return True
+    return any(other.has_effects for other in step.waits_for)
 
 
 def _infer(op: Operation, inputs: list[Value]) -> Any:
