@@ -111,6 +111,11 @@ class Variable(Operators):
         return self._variable.op
 
     @property
+    def handle(self) -> Tensor:
+        """The tensor through which it is read and written."""
+        return self._variable
+
+    @property
     def name(self) -> str:
         """``weights:0``."""
         return f"{self.op.name}:0"
