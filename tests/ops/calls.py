@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -32,8 +32,11 @@ from berth.ops import (
 from berth.ops.builder import current
 from berth.ops.convert import dtype_of
 from berth.ops.evaluate import HostValue, evaluate
-from berth.ops.opdef import CATALOGUE, Launch, OpDef
+from berth.ops.opdef import CATALOGUE, Launch, OpDef, in_order
 from berth.ops.shape import TensorShape
+
+Case: TypeAlias = tuple[str, list[Any], dict[str, Any]]
+"""The name of an operation, its inputs and its attributes."""
 
 MODULES = (
     array,
@@ -139,17 +142,33 @@ def run_all(op: OpDef | str, *inputs: Any, **attrs: Any) -> list[np.ndarray[Any,
 
 
 def bind(
-    op: OpDef, inputs: Sequence[np.ndarray[Any, Any]], attrs: Mapping[str, Any]
+    op: OpDef,
+    inputs: Sequence[np.ndarray[Any, Any]],
+    attrs: Mapping[str, Any],
+    n_threads: int = 1,
 ) -> tuple[Any, list[np.ndarray[Any, Any]]]:
     """Bind an operation to arrays; return the call and the outputs, which it has yet to fill."""
     values = [HostValue(dtype_of(array), array.shape, array) for array in inputs]
-    types = op.infer(values, attrs)
+    return bind_seen(op, values, inputs, attrs, {}, n_threads)
+
+
+def bind_seen(
+    op: OpDef,
+    seen: Sequence[Any],
+    inputs: Sequence[np.ndarray[Any, Any]],
+    attrs: Mapping[str, Any],
+    state: Any,
+    n_threads: int = 1,
+) -> tuple[Any, list[np.ndarray[Any, Any]]]:
+    """Bind an operation whose shape rule sees something else than the arrays: a variable."""
+    types = op.infer(seen, attrs)
     kernel = op.kernel("CPU", None)
     assert kernel is not None
     outputs = [np.empty(dims or (), dtype.np_dtype) for dtype, dims in types]
-    needed = kernel.scratch(values, types) if kernel.scratch else ()
+    needed = kernel.scratch(seen, types, attrs, n_threads) if kernel.scratch else ()
     scratch = [np.empty(dims or (), dtype.np_dtype) for dtype, dims in needed]
-    return kernel.bind(Launch(np, inputs, outputs, attrs, scratch, {})), outputs
+    bound = kernel.bind(Launch(np, inputs, outputs, attrs, scratch, state, n_threads))
+    return in_order(bound), outputs
 
 
 def sample(
@@ -172,3 +191,23 @@ def sample(
     if kind == "c":
         return (numbers + 1j * rng.random(shape)).astype(dtype)
     return np.asarray(numbers).astype(dtype)
+
+
+def f(*shape: int) -> np.ndarray[Any, Any]:
+    """Draw small floats of 32 bits."""
+    return sample("f", shape)
+
+
+def d(*shape: int) -> np.ndarray[Any, Any]:
+    """Draw small floats of 64 bits."""
+    return sample("d", shape)
+
+
+def i(*values: int) -> np.ndarray[Any, Any]:
+    """Make a vector of integers."""
+    return np.array(values, np.int32)
+
+
+def at(value: int) -> np.ndarray[Any, Any]:
+    """Make a single integer: an axis, a number of rows."""
+    return np.array(value, np.int32)

@@ -3,122 +3,144 @@
 from __future__ import annotations
 
 import tracemalloc
+from importlib import import_module
 
 import numpy as np
 import pytest
 
-from berth.dtypes import float32, int32, int64
-from berth.ops.opdef import CATALOGUE
-from tests.ops.calls import bind, sample
-from tests.ops.test_shape_rules import EVERY
+from berth.ops.opdef import CATALOGUE, Access
+from tests.ops.calls import bind, bind_seen
+from tests.ops.cases import EVERY, LARGE
+from tests.ops.formulas import FORMULAS, dtypes_of, operands
+from tests.ops.state_cases import Held, Slot
+from tests.ops.test_shape_rules import known
 
-N = 2**18
-LARGE = sample("f", (N,))
-SQUARE = LARGE.reshape(512, 512)
-INDICES = (np.arange(N) % 7).astype(np.int32)
-SEEDS = {"dtype": float32, "seed": 1, "seed2": 2}
-
-
-def at(*values):
-    return np.array(values, np.int32)
+LEAST = 2**18
+"""How many bytes count."""
 
 
-AXIS = np.array(0, np.int32)
-LARGE_CASES = [
-    ("AddN", [LARGE, LARGE, LARGE], {}),
-    ("ArgMax", [SQUARE, AXIS], {"output_type": int32}),
-    ("BatchMatMulV2", [SQUARE.reshape(4, 256, 256)] * 2, {"adj_x": True, "adj_y": False}),
-    ("Cast", [LARGE], {"DstT": int64}),
-    ("ConcatV2", [LARGE, LARGE, AXIS], {}),
-    ("Fill", [at(N), LARGE[0]], {}),
-    ("GatherV2", [LARGE, INDICES, AXIS], {"batch_dims": 0}),
-    ("MatMul", [SQUARE, SQUARE], {"transpose_a": True, "transpose_b": False}),
-    ("Max", [SQUARE, at(0)], {"keep_dims": False}),
-    ("Mean", [SQUARE, at(1)], {"keep_dims": True}),
-    ("Mean", [SQUARE.astype(np.int32), at(0)], {"keep_dims": True}),
-    ("OneHot", [INDICES, np.array(7, np.int32), LARGE[0], LARGE[1]], {"axis": -1}),
-    ("Pack", [LARGE, LARGE], {"axis": 1}),
-    ("Pad", [LARGE, np.array([[3, 4]], np.int32)], {}),
-    ("RandomStandardNormal", [at(N)], SEEDS),
-    ("RandomUniform", [at(N)], SEEDS),
-    ("Select", [LARGE > 0, LARGE, LARGE], {}),
-    ("Slice", [SQUARE, at(1, 1), at(-1, -1)], {}),
-    ("Split", [AXIS, SQUARE], {"num_split": 4}),
-    ("Sum", [SQUARE, at(0)], {"keep_dims": False}),
-    ("Tile", [SQUARE, at(2, 2)], {}),
-    ("Transpose", [SQUARE, at(1, 0)], {}),
-    ("Unpack", [SQUARE.reshape(4, -1)], {"axis": 0, "num": 4}),
-    ("ZerosLike", [LARGE], {}),
-]
-LARGE_CASES += [
-    (name, [sample(op.types["T"][-1].np_dtype, (N,), positive=True)] * len(op.arguments), {})
-    for name, op in sorted(CATALOGUE.items())
-    if op.elementwise is not None and name not in ("Cast", "Equal", "NotEqual")
-]
+def is_computed(case):
+    """Tell whether it is a kernel that gives the values, and not others."""
+    op = CATALOGUE[case[0]]
+    is_there = op.is_alias or op.is_source or op.access is Access.READ
+    return not (is_there or op.is_call or op.name.startswith("PyFunc"))
 
 
-@pytest.mark.parametrize("case", LARGE_CASES, ids=lambda case: case[0])
-def test_running_allocates_next_to_nothing(case):
+def is_repeatable(case):
+    """Tell whether the same inputs give the same again: no state, nothing random."""
+    op = CATALOGUE[case[0]]
+    return not op.is_stateful or op.access is Access.QUERY
+
+
+COMPUTED = [case for case in EVERY if is_computed(case)]
+REPEATABLE = [case for case in COMPUTED if is_repeatable(case)]
+BOUND = [case for case in COMPUTED if is_repeatable(case) or CATALOGUE[case[0]].access]
+
+
+def by_name(cases):
+    return pytest.mark.parametrize("case", cases, ids=lambda case: case[0])
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with np.errstate(all="ignore"):
+        yield
+
+
+def arrays_of(inputs):
+    return [given.array if isinstance(given, Held) else given for given in inputs]
+
+
+def prepare(case, arrays):
+    """Bind a case to arrays like its own; return what makes the call, and the outputs."""
     name, inputs, attrs = case
+    seen = [known(given) for given in inputs]
+    call, outputs = bind_seen(CATALOGUE[name], seen, arrays, attrs, Slot())
+    function, arguments = call or (lambda: None, ())
+    return lambda: function(*arguments), outputs
+
+
+def is_written(op, position):
+    return position == 0 and op.access in (Access.ASSIGN, Access.UPDATE)
+
+
+def assert_equal(actual, expected):
+    for one, other in zip(actual, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@by_name(REPEATABLE)
+def test_running_twice_gives_the_same(case):
+    run, outputs = prepare(case, arrays_of(case[1]))
+    results = []
+    for before in (1, 0):  # what was there does not matter
+        for output in outputs:
+            output.reshape(-1)[:] = np.array(before, output.dtype)
+        run()
+        results.append([output.copy() for output in outputs])
+    assert_equal(*results)
+
+
+@by_name(COMPUTED)
+def test_inputs_are_left_as_they_are(case):
+    op, arrays = CATALOGUE[case[0]], arrays_of(case[1])
+    copies = [array.copy() for array in arrays]
+    run, _ = prepare(case, copies)
+    run()
+    for position, (array, copy) in enumerate(zip(arrays, copies, strict=True)):
+        if not is_written(op, position):
+            np.testing.assert_array_equal(array, copy)
+
+
+@by_name(BOUND)
+def test_calls_see_what_inputs_hold_then(case):
+    """A call is bound once, and made when its inputs have other values."""
+    op, arrays = CATALOGUE[case[0]], arrays_of(case[1])
+    hosts = op.host_positions(len(arrays))
+    later = [
+        array
+        if position in hosts or array.dtype.kind not in "fc"
+        else np.asarray(array * array.dtype.type(0.75))
+        for position, array in enumerate(arrays)
+    ]
+    then, room = [array.copy() for array in later], [array.copy() for array in arrays]
+    run, expected = prepare(case, then)
+    run()
+    run, outputs = prepare(case, room)
+    for array, value in zip(room, later, strict=True):
+        array[...] = value
+    run()
+    if op.access in (Access.ASSIGN, Access.UPDATE):
+        np.testing.assert_array_equal(room[0], then[0])
+    else:
+        assert_equal(outputs, expected)
+
+
+def peak_of(name, inputs, attrs):
     (function, arguments), outputs = bind(CATALOGUE[name], inputs, attrs)
+    assert max(array.nbytes for array in (*inputs, *outputs)) >= LEAST
     tracemalloc.start()
     try:
-        with np.errstate(all="ignore"):
-            function(*arguments)
-        peak = tracemalloc.get_traced_memory()[1]
+        function(*arguments)
+        return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 2**18, "the arrays that it was bound to are larger"
-    assert all(output.size for output in outputs)
 
 
-@pytest.mark.parametrize("case", EVERY, ids=lambda case: case[0])
-def test_running_twice_gives_the_same(case):
+@by_name(LARGE)
+def test_running_allocates_next_to_nothing(case):
     name, inputs, attrs = case
-    op = CATALOGUE[name]
-    if op.is_stateful or op.is_alias or op.is_source or name.startswith("PyFunc"):
-        return
-    attrs = {
-        "precision": -1,
-        "scientific": False,
-        "shortest": False,
-        "width": -1,
-        "fill": "",
-        **attrs,
-    }
-    call, outputs = bind(op, inputs, attrs)
-    if call is None:
-        return
-    function, arguments = call
-    results = []
-    for _ in range(2):
-        for output in outputs:
-            output.reshape(-1)[:] = np.array(1, output.dtype)
-        with np.errstate(all="ignore"):
-            function(*arguments)
-        results.append([output.copy() for output in outputs])
-    for first, second in zip(*results, strict=True):
-        np.testing.assert_array_equal(first, second)
+    assert peak_of(name, inputs, attrs) < LEAST
 
 
-@pytest.mark.parametrize("case", EVERY, ids=lambda case: case[0])
-def test_inputs_are_left_as_they_are(case):
-    name, inputs, attrs = case
-    op = CATALOGUE[name]
-    if op.is_alias or op.is_source or name.startswith("PyFunc"):
-        return
-    attrs = {
-        "precision": -1,
-        "scientific": False,
-        "shortest": False,
-        "width": -1,
-        "fill": "",
-        **attrs,
-    }
-    copies = [array.copy() for array in inputs]
-    call, _ = bind(op, inputs, attrs)
-    if call is not None:
-        with np.errstate(all="ignore"):
-            call[0](*call[1])
-    for array, copy in zip(inputs, copies, strict=True):
-        np.testing.assert_array_equal(array, copy)
+@pytest.mark.parametrize("end", [0, -1], ids=["short", "long"])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_functions_allocate_next_to_nothing(name, end):
+    dtype = dtypes_of(name)[end]
+    inputs = operands(name, dtype, (LEAST // dtype.itemsize,))
+    assert peak_of(name, inputs, FORMULAS[name].attrs) < LEAST
+
+
+def test_every_operation_knows_its_gradient():
+    import_module("berth.ops.gradients")
+    assert [name for name, op in CATALOGUE.items() if op.gradient is None] == []

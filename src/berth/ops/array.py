@@ -44,7 +44,11 @@ def constant(
     name: str = "Const",
     verify_shape: bool = False,
 ) -> Any:
-    """Make a tensor of a value. A single value, or the last one, fills a larger shape."""
+    """Make a tensor of a value. A single value, or the last one, fills a larger shape.
+
+    >>> constant([1, 2], shape=[2, 2]).numpy().tolist()
+    [[1, 2], [2, 2]]
+    """
     array = to_array(value, None if dtype is None else as_dtype(dtype))
     if shape is not None:
         array = _shaped(array, read_dims(shape) or (), verify_shape)
@@ -117,12 +121,20 @@ STOP_GRADIENT = OpDef(
 
 
 def identity(input: Any, name: str | None = None) -> Any:
-    """Return a tensor of the same value: a node of its own, for scopes and dependencies."""
+    """Return a tensor of the same value: a node of its own, for scopes and dependencies.
+
+    >>> identity([1, 2]).numpy().tolist()
+    [1, 2]
+    """
     return apply(IDENTITY, (input,), {}, name)
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Any:
-    """Return a tensor of the same value, which gradients do not go back through."""
+    """Return a tensor of the same value, which gradients do not go back through.
+
+    >>> stop_gradient([1.0, 2.0]).numpy().tolist()
+    [1.0, 2.0]
+    """
     return apply(STOP_GRADIENT, (input,), {}, name)
 
 
@@ -178,7 +190,11 @@ RESHAPE = OpDef(
 
 
 def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
-    """Give a tensor another shape of as many elements; -1 leaves one size open."""
+    """Give a tensor another shape of as many elements; -1 leaves one size open.
+
+    >>> reshape([1, 2, 3, 4], [2, -1]).numpy().tolist()
+    [[1, 2], [3, 4]]
+    """
     if isinstance(shape, TensorShape):
         shape = [-1 if size is None else size for size in shape]
     return apply(RESHAPE, (tensor, shape), {}, name)
@@ -213,7 +229,11 @@ EXPAND_DIMS = OpDef(
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
-    """Add an axis of size 1 before an axis, or after the last for -1."""
+    """Add an axis of size 1 before an axis, or after the last for -1.
+
+    >>> expand_dims([1, 2], -1).numpy().tolist()
+    [[1], [2]]
+    """
     axis = either_name("axis", axis, "dim", dim)
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
@@ -258,7 +278,13 @@ SQUEEZE = OpDef("Squeeze", "input:T", _squeezed, types=ANY, kernels=_NOTHING, is
 def squeeze(
     input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
 ) -> Any:
-    """Drop axes of size 1: those given, or all."""
+    """Drop axes of size 1: those given, or all.
+
+    >>> squeeze([[[1], [2]]]).numpy().tolist()
+    [1, 2]
+    >>> squeeze([[[1], [2]]], [0]).numpy().tolist()
+    [[1], [2]]
+    """
     axis = either_name("axis", axis, "squeeze_dims", squeeze_dims)
     axes = [axis] if is_integer(axis) else list(axis or ())
     return apply(SQUEEZE, (input,), {"squeeze_dims": [int(a) for a in axes]}, name)
@@ -294,7 +320,11 @@ PACK = OpDef(
 
 
 def pack(values: Any, axis: int = 0, name: str | None = None) -> Any:
-    """Join tensors of one shape along a new axis; what is no tensor becomes one."""
+    """Join tensors of one shape along a new axis; what is no tensor becomes one.
+
+    >>> pack([[1, 2], [3, 4]], axis=1).numpy().tolist()
+    [[1, 3], [2, 4]]
+    """
     known = next((t for t in map(type_of, values) if t is not None), None)
     with scope("stack", name) as inner:
         tensors = tuple(

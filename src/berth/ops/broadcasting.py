@@ -101,4 +101,4 @@ def sum_like(tensor: Any, like: Any) -> Any:
     """Sum a tensor over the axes along which another was stretched to its shape."""
     if tensor.dims == like.dims and is_known(like.dims):
         return tensor
-    return apply(SUM_TO, (tensor, shape(like)), {})
+    return apply(SUM_TO, (tensor, like.dims if is_known(like.dims) else shape(like)), {})

@@ -70,3 +70,9 @@ def apply(op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None = Non
 def is_entered() -> bool:
     """Tell whether this thread has entered a builder."""
     return bool(_entered.builders)
+
+
+def entered() -> Builder | None:
+    """Return the innermost builder that this thread has entered, if any."""
+    builders = _entered.builders
+    return builders[-1] if builders else None

@@ -33,32 +33,56 @@ GREATER_EQUAL = elementwise("GreaterEqual", "x:T y:T", "greater_equal", REAL, br
 
 
 def equal(x: Any, y: Any, name: str | None = None) -> Any:
-    """Tell where x == y."""
+    """Tell where x == y.
+
+    >>> equal([1, 2], [1, 3]).numpy().tolist()
+    [True, False]
+    """
     return apply(EQUAL, (x, y), {}, name)
 
 
 def not_equal(x: Any, y: Any, name: str | None = None) -> Any:
-    """Tell where x != y."""
+    """Tell where x != y.
+
+    >>> not_equal([1, 2], [1, 3]).numpy().tolist()
+    [False, True]
+    """
     return apply(NOT_EQUAL, (x, y), {}, name)
 
 
 def less(x: Any, y: Any, name: str | None = None) -> Any:
-    """Tell where x < y."""
+    """Tell where x < y.
+
+    >>> less([1, 2, 3], 2).numpy().tolist()
+    [True, False, False]
+    """
     return apply(LESS, (x, y), {}, name)
 
 
 def less_equal(x: Any, y: Any, name: str | None = None) -> Any:
-    """Tell where x <= y."""
+    """Tell where x <= y.
+
+    >>> less_equal([1, 2, 3], 2).numpy().tolist()
+    [True, True, False]
+    """
     return apply(LESS_EQUAL, (x, y), {}, name)
 
 
 def greater(x: Any, y: Any, name: str | None = None) -> Any:
-    """Tell where x > y."""
+    """Tell where x > y.
+
+    >>> greater([1, 2, 3], 2).numpy().tolist()
+    [False, False, True]
+    """
     return apply(GREATER, (x, y), {}, name)
 
 
 def greater_equal(x: Any, y: Any, name: str | None = None) -> Any:
-    """Tell where x >= y."""
+    """Tell where x >= y.
+
+    >>> greater_equal([1, 2, 3], 2).numpy().tolist()
+    [False, True, True]
+    """
     return apply(GREATER_EQUAL, (x, y), {}, name)
 
 
@@ -77,38 +101,66 @@ BITWISE_XOR = elementwise("BitwiseXor", "x:T y:T", "bitwise_xor", INTEGERS)
 
 
 def logical_and(x: Any, y: Any, name: str | None = None) -> Any:
-    """Tell where both are true."""
+    """Tell where both are true.
+
+    >>> logical_and([True, False], True).numpy().tolist()
+    [True, False]
+    """
     return apply(LOGICAL_AND, (x, y), {}, name)
 
 
 def logical_or(x: Any, y: Any, name: str | None = None) -> Any:
-    """Tell where at least one is true."""
+    """Tell where at least one is true.
+
+    >>> logical_or([True, False], True).numpy().tolist()
+    [True, True]
+    """
     return apply(LOGICAL_OR, (x, y), {}, name)
 
 
 def logical_not(x: Any, name: str | None = None) -> Any:
-    """Tell where x is false."""
+    """Tell where x is false.
+
+    >>> logical_not([True, False]).numpy().tolist()
+    [False, True]
+    """
     return apply(LOGICAL_NOT, (x,), {}, name)
 
 
 def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Any:
-    """Tell where exactly one is true."""
+    """Tell where exactly one is true.
+
+    >>> logical_xor([True, False], True).numpy().tolist()
+    [False, True]
+    """
     either = logical_or(x, y)
     return logical_and(either, logical_not(logical_and(x, y)), name=name)
 
 
 def bitwise_and(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return the bits that are set in both."""
+    """Return the bits that are set in both.
+
+    >>> bitwise_and([6, 1], 3).numpy().tolist()
+    [2, 1]
+    """
     return apply(BITWISE_AND, (x, y), {}, name)
 
 
 def bitwise_or(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return the bits that are set in at least one."""
+    """Return the bits that are set in at least one.
+
+    >>> bitwise_or([6, 1], 3).numpy().tolist()
+    [7, 3]
+    """
     return apply(BITWISE_OR, (x, y), {}, name)
 
 
 def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return the bits that are set in exactly one."""
+    """Return the bits that are set in exactly one.
+
+    >>> bitwise_xor([6, 1], 3).numpy().tolist()
+    [5, 2]
+    """
     return apply(BITWISE_XOR, (x, y), {}, name)
 
 

@@ -44,6 +44,11 @@ def convert(value: Any, dtype: DType | None = None, name: str | None = None) -> 
     return cast(Composer, current()).convert(value, dtype, name)
 
 
+def is_eager() -> bool:
+    """Tell whether operations are computed as they are written."""
+    return getattr(current(), "computes_at_once", False)
+
+
 def type_of(value: Any) -> DType | None:
     """Return the type of a tensor or variable; None for a plain value, which has none yet."""
     dtype = getattr(value, "dtype", None)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
 
 from berth.errors import InvalidArgumentError
+from berth.ops.array import identity
 from berth.ops.builder import apply, current
-from berth.ops.compose import Composer, scope
+from berth.ops.compose import Composer, convert, is_eager, scope
 from berth.ops.opdef import Call, Launch, OpDef, everywhere, host_only
 from berth.ops.rules import bind_nothing, no_outputs
 
@@ -47,7 +49,7 @@ def group(*inputs: Any, name: str | None = None) -> Any:
 
 def _flat(items: Any) -> Iterator[Any]:
     for item in items:
-        if isinstance(item, list | tuple):
+        if isinstance(item, list | builtins.tuple):
             yield from _flat(item)
         elif isinstance(item, dict):
             yield from _flat(item[key] for key in sorted(item))
@@ -64,12 +66,35 @@ def _wait_for(items: Sequence[Any], device: str, name: str | None = None) -> Any
             return no_op(name)
 
 
+def tuple(tensors: Any, control_inputs: Any = None, name: str | None = None) -> list[Any]:
+    """Return tensors that are there only when all of them are.
+
+    >>> import berth as tf
+    >>> [int(tensor) for tensor in tuple([tf.constant(1), tf.constant(2)])]
+    [1, 2]
+    """
+    with scope("tuple", name):
+        waits = [tensor for tensor in tensors if tensor is not None]
+        if not waits:
+            raise ValueError(f"Must have at least one Tensor. Received: {tensors}")
+        if is_eager():
+            return list(tensors)
+        gate = group(*waits, *(control_inputs or ()))
+        with cast(Composer, current()).control_dependencies([gate]):
+            return [None if tensor is None else identity(tensor) for tensor in tensors]
+
+
+def tuple_v1(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
+    """Return tensors that are there only when all of them are, as `tuple`."""
+    return tuple(tensors, control_inputs, name)
+
+
 # --- objecting ----------------------------------------------------------------------------
 
 
 def _bind_assert(launch: Launch) -> Call:
     condition, *data = launch.inputs
-    return _assert, (condition, tuple(data), launch.attrs["summarize"])
+    return _assert, (condition, data, launch.attrs["summarize"])
 
 
 def _assert(condition: Any, data: Sequence[Any], n_shown: int) -> None:
@@ -89,7 +114,7 @@ def summary(array: np.ndarray[Any, Any], n_shown: int) -> str:
     return _nested(array.shape or (1,), left, 0) + ("..." if array.size > n_shown else "")
 
 
-def _nested(shape: tuple[int, ...], left: Iterator[Any], depth: int) -> str:
+def _nested(shape: Sequence[int], left: Iterator[Any], depth: int) -> str:
     if len(shape) > 1:
         parts = (_nested(shape[1:], left, depth + 1) for _ in range(shape[0]))
         return "".join(f"[{part}]" for part in parts if part)
@@ -98,11 +123,12 @@ def _nested(shape: tuple[int, ...], left: Iterator[Any], depth: int) -> str:
         item = next(left, None)
         if item is None:
             return " ".join(items) + ("..." if depth and items else "")
-        items.append(_element(item))
+        items.append(element_text(item))
     return " ".join(items)
 
 
-def _element(item: Any) -> str:
+def element_text(item: Any) -> str:
+    """Write one element as TensorFlow's runtime does."""
     if isinstance(item, bytes):
         return item.decode(errors="replace")
     if isinstance(item, np.bool_):
@@ -128,7 +154,25 @@ ASSERT = OpDef(
 def Assert(
     condition: Any, data: Any, summarize: int | None = None, name: str | None = None
 ) -> Any:
-    """Stop a run, and show some data, unless a condition holds."""
-    attrs = {"summarize": 3 if summarize is None else summarize}
+    """Stop a run, and show some data, unless a condition holds.
+
+    >>> import berth as tf
+    >>> Assert(tf.constant(1) < 2, ["no"])
+    """
+    if not isinstance(data, list | builtins.tuple):
+        raise TypeError("values must be a sequence.")
+    n_shown = 3 if summarize is None else summarize
+    if is_eager():
+        if not condition:
+            shown = "\n".join(_listed(convert(value).value, n_shown) for value in data)
+            message = f"Expected '{condition}' to be true. Summarized data: {shown}"
+            raise InvalidArgumentError(None, None, message)
+        return None
     with scope("Assert", name):
-        return apply(ASSERT, (condition, *data), attrs, "Assert")
+        return apply(ASSERT, (condition, *data), {"summarize": n_shown}, "Assert")
+
+
+def _listed(array: np.ndarray[Any, Any], n_shown: int) -> str:
+    items = list(array.reshape(-1))
+    shown = items if n_shown < 0 else items[:n_shown]
+    return ", ".join([*map(str, shown), *(["..."] if len(items) > len(shown) else [])])

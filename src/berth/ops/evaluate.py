@@ -9,7 +9,7 @@ import numpy as np
 
 from berth.dtypes import DType
 from berth.ops.convert import dtype_of
-from berth.ops.opdef import Attrs, Launch, OpDef
+from berth.ops.opdef import Attrs, Launch, OpDef, in_order
 from berth.ops.shape import Dims, Known
 
 Array = np.ndarray[Any, Any]
@@ -32,9 +32,9 @@ def evaluate(op: OpDef, inputs: Sequence[Array], attrs: Attrs) -> list[Array]:
     kernel = op.kernel("CPU", None)
     assert kernel is not None, f"{op.name} has no kernel for the CPU"
     outputs = [_empty(dtype, dims) for dtype, dims in types]
-    needed = kernel.scratch(values, types) if kernel.scratch else ()
+    needed = kernel.scratch(values, types, attrs, 1) if kernel.scratch else ()
     scratch = [_empty(dtype, dims) for dtype, dims in needed]
-    call = kernel.bind(Launch(np, inputs, outputs, attrs, scratch))
+    call = in_order(kernel.bind(Launch(np, inputs, outputs, attrs, scratch)))
     if call is not None:
         function, arguments = call
         with np.errstate(all="ignore"):

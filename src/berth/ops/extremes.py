@@ -35,7 +35,7 @@ def _position_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType
 
 
 def _position_scratch(
-    inputs: Sequence[Typed], outputs: Sequence[OutputType]
+    inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
     """Ask for room to turn the input in, if the axis is not its last, and for wide indices.
 
@@ -102,7 +102,11 @@ def argmax(
     dimension: Any = None,
     output_type: Any = int64,
 ) -> Any:
-    """Return the position of the largest element along an axis, by default the first."""
+    """Return the position of the largest element along an axis, by default the first.
+
+    >>> argmax([[1, 9], [5, 2]]).numpy().tolist()
+    [1, 0]
+    """
     axis = either_name("axis", axis, "dimension", dimension)
     attrs = {"output_type": as_dtype(output_type)}
     return apply(ARG_MAX, (input, 0 if axis is None else axis), attrs, name)
@@ -115,7 +119,33 @@ def argmin(
     dimension: Any = None,
     output_type: Any = int64,
 ) -> Any:
-    """Return the position of the smallest element along an axis, by default the first."""
+    """Return the position of the smallest element along an axis, by default the first.
+
+    >>> argmin([[1, 9], [5, 2]], axis=1).numpy().tolist()
+    [0, 1]
+    """
     axis = either_name("axis", axis, "dimension", dimension)
     attrs = {"output_type": as_dtype(output_type)}
     return apply(ARG_MIN, (input, 0 if axis is None else axis), attrs, name)
+
+
+def argmax_v2(
+    input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None
+) -> Any:
+    """Return what `argmax` does, with the arguments in the order of TensorFlow 2.
+
+    >>> argmax_v2([3, 7, 5], 0, "int32").numpy().tolist()
+    1
+    """
+    return argmax(input, axis, name, output_type=output_type)
+
+
+def argmin_v2(
+    input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None
+) -> Any:
+    """Return what `argmin` does, with the arguments in the order of TensorFlow 2.
+
+    >>> argmin_v2([3, 7, 5], 0, "int32").numpy().tolist()
+    0
+    """
+    return argmin(input, axis, name, output_type=output_type)

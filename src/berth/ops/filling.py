@@ -69,19 +69,31 @@ FILL = OpDef(
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Any:
-    """Make a tensor of a shape, full of one value."""
+    """Make a tensor of a shape, full of one value.
+
+    >>> fill([2, 2], 7).numpy().tolist()
+    [[7, 7], [7, 7]]
+    """
     return apply(FILL, (dims, value), {}, name)
 
 
 def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Any:
-    """Make a tensor of a shape, full of zeros; of empty strings, for strings."""
+    """Make a tensor of a shape, full of zeros; of empty strings, for strings.
+
+    >>> zeros([2], "int32").numpy().tolist()
+    [0, 0]
+    """
     wanted = as_dtype(dtype).base_dtype
     with scope("zeros", name) as inner:
         return _full(shape, b"" if wanted is string else 0, wanted, inner)
 
 
 def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Any:
-    """Make a tensor of a shape, full of ones."""
+    """Make a tensor of a shape, full of ones.
+
+    >>> ones([2]).numpy().tolist()
+    [1.0, 1.0]
+    """
     wanted = as_dtype(dtype).base_dtype
     if wanted is string:
         raise TypeError("tf.ones cannot make strings: there is no string that is one.")
@@ -132,7 +144,11 @@ ZEROS_LIKE = OpDef(
 def zeros_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Any:
-    """Make a tensor of zeros in the shape of another."""
+    """Make a tensor of zeros in the shape of another.
+
+    >>> zeros_like([5, 6]).numpy().tolist()
+    [0, 0]
+    """
     with scope("zeros_like", name) as inner:
         tensor = convert(tensor, None, "tensor")
         wanted = tensor.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
@@ -146,7 +162,11 @@ def zeros_like(
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Any:
-    """Make a tensor of ones in the shape of another."""
+    """Make a tensor of ones in the shape of another.
+
+    >>> ones_like([5, 6]).numpy().tolist()
+    [1, 1]
+    """
     with scope("ones_like", name) as inner:
         tensor = convert(tensor, None, "tensor")
         wanted = tensor.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
@@ -156,6 +176,24 @@ def ones_like(
         else:
             shape = shape_of(tensor)
         return ones(shape, wanted, name=inner)
+
+
+def zeros_like_v2(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Make a tensor of zeros in the shape of another.
+
+    >>> zeros_like_v2([5, 6], "float32").numpy().tolist()
+    [0.0, 0.0]
+    """
+    return zeros_like(input, dtype, name)
+
+
+def ones_like_v2(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Make a tensor of ones in the shape of another.
+
+    >>> ones_like_v2([5, 6], "float32").numpy().tolist()
+    [1.0, 1.0]
+    """
+    return ones_like(input, dtype, name)
 
 
 # --- equal steps --------------------------------------------------------------------------
@@ -204,7 +242,11 @@ _RANGE_TYPES = (int32, int64, float32, float64)
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
 ) -> Any:
-    """Count from start towards limit in steps; from 0 to the only argument, if it is one."""
+    """Count from start towards limit in steps; from 0 to the only argument, if it is one.
+
+    >>> range(3).numpy().tolist(), range(5, 1, -2).numpy().tolist()
+    ([0, 1, 2], [5, 3])
+    """
     if limit is None:
         start, limit = 0, start
     wanted = None if dtype is None else as_dtype(dtype)
@@ -244,7 +286,7 @@ def _one_hot_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]
 
 
 def _one_hot_scratch(
-    inputs: Sequence[Typed], outputs: Sequence[OutputType]
+    inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
     """Ask for the numbers of the classes, and for a mask."""
     dims = outputs[0][1]
@@ -290,7 +332,11 @@ def one_hot(
     dtype: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Turn numbers of classes into vectors with `on_value` there and `off_value` elsewhere."""
+    """Turn numbers of classes into vectors with `on_value` there and `off_value` elsewhere.
+
+    >>> one_hot([0, 2], 3).numpy().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
     wanted = None if dtype is None else as_dtype(dtype)
     with scope("one_hot", name) as inner:
         on = None if on_value is None else convert(on_value, wanted)

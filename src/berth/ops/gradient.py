@@ -2,9 +2,12 @@
 
 A gradient is a function ``(op, *grads)``: `op` has the ``inputs``, ``outputs`` and ``attrs``
 of the operation as it was done, and there is one of `grads` for each output. It returns one
-gradient for each input, or a single one for a single input; None where there is none. It is
-written with the operations that users call, so it serves graphs and eager programs, and can
-itself be differentiated.
+gradient for each input, or a single one for a single input; None where there is none. A
+gradient that takes work may be given as a function without arguments: it is called if anyone
+wants the gradient of that input.
+
+It is written with the operations that users call, so it serves graphs and eager programs, and
+can itself be differentiated.
 
 The functions are in `berth.ops.gradients`, which is loaded when the first is asked for.
 """
@@ -46,6 +49,12 @@ def gradient(*ops: OpDef) -> Callable[[Gradient], Gradient]:
     return enter
 
 
+def takes_none(function: Gradient) -> Gradient:
+    """Say of a gradient that it is given None, and no zeros, for outputs that nobody uses."""
+    setattr(function, "takes_none", True)  # noqa: B010  (functions have no such attribute)
+    return function
+
+
 def not_differentiable(*ops: OpDef) -> None:
     """Say of operations that nothing goes back through them."""
     for op in ops:
@@ -53,10 +62,20 @@ def not_differentiable(*ops: OpDef) -> None:
         op.gradient = NOT_DIFFERENTIABLE
 
 
-def gradient_of(op: OpDef) -> Gradient | None:
-    """Return an operation's gradient; None if nothing goes back through it."""
-    if op.gradient is None:
+def gradient_of(op: Done) -> Gradient | None:
+    """Return the gradient of an operation; None if nothing goes back through it."""
+    definition = op.definition
+    if definition.gradient is None:
         import_module("berth.ops.gradients")
-    if op.gradient is None:
-        raise LookupError(f"No gradient defined for operation '{op.name}' (op type: {op.name}).")
-    return None if op.gradient is NOT_DIFFERENTIABLE else op.gradient
+    if definition.gradient is None:
+        name = getattr(op, "name", definition.name)
+        raise LookupError(
+            f"No gradient defined for operation'{name}' (op type: {definition.name}). In "
+            "general every operation must have an associated `@tf.RegisterGradient` for "
+            "correct autodiff, which this op is lacking. If you want to pretend this operation "
+            "is a constant in your program, you may insert `tf.stop_gradient`. This can be "
+            "useful to silence the error in cases where you know gradients are not needed, "
+            "e.g. the forward pass of tf.custom_gradient. Please see more details in "
+            "https://www.tensorflow.org/api_docs/python/tf/custom_gradient."
+        )
+    return None if definition.gradient is NOT_DIFFERENTIABLE else definition.gradient

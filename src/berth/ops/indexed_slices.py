@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from berth.dtypes import int64
 from berth.ops.joining import concat
-from berth.ops.math import add_n
+from berth.ops.math import add_n, cast
+from berth.ops.rules import shape_of_value
 from berth.ops.segments import unsorted_segment_sum
+from berth.ops.shape import TensorShape
 
 
 class IndexedSlices:
@@ -27,9 +30,10 @@ class IndexedSlices:
         return self.values.dtype
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> TensorShape:
         """The shape of the larger tensor, as far as it is known."""
-        return self.as_tensor().shape
+        known = self.dense_shape is not None
+        return TensorShape(shape_of_value(self.dense_shape) if known else None)
 
     @property
     def device(self) -> Any:
@@ -51,10 +55,11 @@ class IndexedSlices:
         """Return the larger tensor."""
         if self.dense_shape is None:
             raise ValueError(
-                "Tensor conversion requested for IndexedSlices without dense_shape: "
-                f"{self!r}"
+                f"Tensor conversion requested for IndexedSlices without dense_shape: {self!r}"
             )
-        return unsorted_segment_sum(self.values, self.indices, self.dense_shape[0])
+        n_rows = (self.shape.dims_or_none or (None,))[0]
+        n_rows = self.dense_shape[0] if n_rows is None else n_rows
+        return unsorted_segment_sum(self.values, self.indices, n_rows)
 
     def __neg__(self) -> IndexedSlices:
         return IndexedSlices(-self.values, self.indices, self.dense_shape)
@@ -71,10 +76,18 @@ def total(parts: Sequence[Any]) -> Any:
     if len(parts) == 1:
         return parts[0]
     if all(isinstance(part, IndexedSlices) for part in parts):
-        values = concat([part.values for part in parts], 0)
-        indices = concat([part.indices for part in parts], 0)
-        return IndexedSlices(values, indices, parts[0].dense_shape)
+        return _joined(parts)
     return add_n([as_dense(part) for part in parts])
+
+
+def _joined(parts: Sequence[IndexedSlices]) -> IndexedSlices:
+    """Put the rows of several together, and leave it to others to add them up."""
+    numbers = [part.indices for part in parts]
+    if len({number.dtype for number in numbers}) > 1:
+        numbers = [cast(number, int64) for number in numbers]
+    known = (part.dense_shape for part in parts if part.dense_shape is not None)
+    values = concat([part.values for part in parts], 0)
+    return IndexedSlices(values, concat(numbers, 0), next(known, None))
 
 
 def as_dense(grad: Any) -> Any:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from berth.dtypes import DType, bool_, int32
+from berth.dtypes import DType, bool_, int16, int32
 from berth.ops.array import constant, pack, reshape, squeeze
 from berth.ops.builder import apply
-from berth.ops.compose import convert, scope, type_of
+from berth.ops.compose import convert, is_integer, scope, type_of
 from berth.ops.gathering import gather, where
 from berth.ops.joining import concat
 from berth.ops.metadata import shape as shape_of
@@ -34,6 +34,9 @@ class _Numbers:
         bit = 1 << len(self.begin)
         begin, end, stride = 0, 0, 1
         if isinstance(part, slice):
+            for number in (part.start, part.stop, part.step):
+                if number is not None:
+                    _check_part(number)
             self.masks["begin_mask"] |= bit if part.start is None else 0
             self.masks["end_mask"] |= bit if part.stop is None else 0
             begin = 0 if part.start is None else part.start
@@ -51,7 +54,10 @@ class _Numbers:
 
 
 def _check_part(part: Any) -> None:
-    is_number = type_of(part) in INDEX if type_of(part) else hasattr(part, "__index__")
+    if type_of(part):
+        is_number = type_of(part) in (int16, *INDEX) and not getattr(part, "dims", None)
+    else:
+        is_number = is_integer(part)
     if not is_number or isinstance(part, bool):
         raise TypeError(
             "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
@@ -61,7 +67,11 @@ def _check_part(part: Any) -> None:
 
 def getitem(tensor: Any, key: Any) -> Any:
     """Do what ``tensor[key]`` does."""
-    if type_of(key) is bool_ or getattr(key, "dtype", None) == np.bool_:
+    if (
+        type_of(key) is bool_
+        or getattr(key, "dtype", None) == np.bool_
+        or isinstance(key, bool)
+    ):
         return boolean_mask(tensor, key)
     numbers = _Numbers()
     for part in key if isinstance(key, list | tuple) else (key,):
@@ -82,7 +92,11 @@ def _stacked(numbers: list[Any], dtype: DType) -> Any:
 def boolean_mask(
     tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
 ) -> Any:
-    """Keep the elements, or rows, where a mask is true."""
+    """Keep the elements, or rows, where a mask is true.
+
+    >>> boolean_mask([1, 2, 3], [True, False, True]).numpy().tolist()
+    [1, 3]
+    """
     with scope("boolean_mask", name):
         tensor = convert(tensor, None, "tensor")
         mask = convert(mask, None, "mask")
@@ -97,6 +111,17 @@ def boolean_mask(
             rows.set_shape([*tensor.dims[:start], n_rows, *tensor.dims[end:]])
         kept = squeeze(where(reshape(mask, [-1])), [1])
         return gather(rows, kept, axis=start)
+
+
+def boolean_mask_v2(
+    tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask"
+) -> Any:
+    """Keep the elements, or rows, where a mask is true.
+
+    >>> boolean_mask_v2([[1, 2], [3, 4]], [False, True], axis=1).numpy().tolist()
+    [[2], [4]]
+    """
+    return boolean_mask(tensor, mask, name, axis)
 
 
 def _check_mask(tensor: Any, mask: Any, axis: int) -> int:

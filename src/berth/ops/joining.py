@@ -90,7 +90,11 @@ CONCAT = OpDef(
 
 
 def concat(values: Any, axis: Any, name: str = "concat") -> Any:
-    """Join tensors along an axis that they have."""
+    """Join tensors along an axis that they have.
+
+    >>> concat([[[1, 2]], [[3, 4]]], 1).numpy().tolist()
+    [[1, 2, 3, 4]]
+    """
     values = tuple(values) if isinstance(values, list | tuple) else (values,)
     if not values:
         raise ValueError(
@@ -105,7 +109,11 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Any:
 
 
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
-    """Join tensors of one shape along a new axis."""
+    """Join tensors of one shape along a new axis.
+
+    >>> stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
+    [[1, 3], [2, 4]]
+    """
     if is_tensor(values) and axis == 0:
         return values
     values = list(values)
@@ -155,7 +163,11 @@ UNPACK = OpDef(
 
 
 def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
-    """Split a tensor along an axis into tensors without that axis."""
+    """Split a tensor along an axis into tensors without that axis.
+
+    >>> [part.numpy().tolist() for part in unstack([[1, 2], [3, 4]])]
+    [[1, 2], [3, 4]]
+    """
     if num is None:
         value = convert(value)
         dims = value.dims
@@ -281,7 +293,11 @@ def split(
     num: int | None = None,
     name: str = "split",
 ) -> Any:
-    """Split a tensor along an axis: into equal parts, or into parts of given sizes."""
+    """Split a tensor along an axis: into equal parts, or into parts of given sizes.
+
+    >>> [part.numpy().tolist() for part in split([1, 2, 3], [1, 2])]
+    [[1], [2, 3]]
+    """
     if is_integer(num_or_size_splits):
         n_parts = int(num_or_size_splits)
         return _listed(apply(SPLIT, (axis, value), {"num_split": n_parts}, name), n_parts)

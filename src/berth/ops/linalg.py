@@ -121,7 +121,13 @@ def matmul(
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Multiply matrices, or stacks of them, each turned over first if that is asked."""
+    """Multiply matrices, or stacks of them, each turned over first if that is asked.
+
+    >>> matmul([[1, 2], [3, 4]], [[1], [1]]).numpy().tolist()
+    [[3], [7]]
+    >>> matmul([[1, 2]], [[3, 4]], transpose_b=True).numpy().tolist()
+    [[11]]
+    """
     for turn, adjoint, which in (
         (transpose_a, adjoint_a, "a"),
         (transpose_b, adjoint_b, "b"),

@@ -64,7 +64,7 @@ def _floor_divide(xp: Any, attrs: Attrs) -> Callable[..., Any]:
             xp.true_divide(x, y, out)
             xp.floor(out, out)
             return
-        _check_divisor(y)
+        check_divisor(y)
         xp.floor_divide(x, y, out)
 
     return floor_divide
@@ -73,13 +73,14 @@ def _floor_divide(xp: Any, attrs: Attrs) -> Callable[..., Any]:
 def _floor_mod(xp: Any, attrs: Attrs) -> Callable[..., Any]:
     def floor_mod(x: Any, y: Any, out: Any) -> None:
         if out.dtype.kind != "f":
-            _check_divisor(y)
+            check_divisor(y)
         xp.remainder(x, y, out)
 
     return floor_mod
 
 
-def _check_divisor(y: Any) -> None:
+def check_divisor(y: Any) -> None:
+    """Raise InvalidArgumentError if one of the integers to divide by is 0."""
     if not y.all():
         raise InvalidArgumentError(None, None, "Integer division by zero")
 
@@ -111,22 +112,38 @@ SQUARED_DIFFERENCE = elementwise(
 
 
 def add(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x + y, element by element."""
+    """Return x + y, element by element.
+
+    >>> add([1, 2], 3).numpy().tolist()
+    [4, 5]
+    """
     return apply(ADD, (x, y), {}, name or "Add")
 
 
 def subtract(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x - y, element by element."""
+    """Return x - y, element by element.
+
+    >>> subtract([1, 2], 3).numpy().tolist()
+    [-2, -1]
+    """
     return apply(SUB, (x, y), {}, name)
 
 
 def multiply(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x * y, element by element."""
+    """Return x * y, element by element.
+
+    >>> multiply([1, 2], [[3], [4]]).numpy().tolist()
+    [[3, 6], [4, 8]]
+    """
     return apply(MUL, (x, y), {}, name)
 
 
 def truediv(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x / y, element by element; integers become floats first."""
+    """Return x / y, element by element; integers become floats first.
+
+    >>> truediv([1, 3], 2).numpy().tolist()
+    [0.5, 1.5]
+    """
     dtype, other = type_of(x), type_of(y)
     known = dtype or other
     if known in INEXACT and (other is None or dtype is None or dtype is other):
@@ -136,8 +153,8 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     with scope("truediv", name) as inner:
         x = convert(x, other, "x")
         y = convert(y, x.dtype.base_dtype, "y")
-        if x.dtype.base_dtype not in INEXACT:
-            wanted = _float_for(x.dtype.base_dtype)
+        wanted = quotient_type(x.dtype.base_dtype)
+        if wanted is not x.dtype.base_dtype:
             x, y = cast(x, wanted), cast(y, wanted)
         return apply(REAL_DIV, (x, y), {}, inner)
 
@@ -145,7 +162,10 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
 divide = truediv
 
 
-def _float_for(dtype: DType) -> DType:
+def quotient_type(dtype: DType) -> DType:
+    """Return the type that quotients have: of integers, floats."""
+    if dtype in INEXACT:
+        return dtype
     if not dtype.is_integer:
         known = ", ".join(repr(t) for t in (*INEXACT, *INTEGERS))
         raise TypeError(f"Invalid dtype {dtype!r} in __truediv__. Expected one of {{{known}}}.")
@@ -153,39 +173,67 @@ def _float_for(dtype: DType) -> DType:
 
 
 def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x / y rounded down, element by element."""
+    """Return x / y rounded down, element by element.
+
+    >>> floordiv([7, -7], 2).numpy().tolist()
+    [3, -4]
+    """
     return apply(FLOOR_DIV, (x, y), {}, name or "floordiv")
 
 
 def mod(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return what is left of x / y rounded down: of the sign of y."""
+    """Return what is left of x / y rounded down: of the sign of y.
+
+    >>> mod([7, -7], 3).numpy().tolist()
+    [1, 2]
+    """
     return apply(FLOOR_MOD, (x, y), {}, name)
 
 
 def pow(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x to the power of y, element by element."""
+    """Return x to the power of y, element by element.
+
+    >>> pow([2, 3], 2).numpy().tolist()
+    [4, 9]
+    """
     return apply(POW, (x, y), {}, name)
 
 
 def maximum(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return the larger of x and y, element by element."""
+    """Return the larger of x and y, element by element.
+
+    >>> maximum([1, 5], 3).numpy().tolist()
+    [3, 5]
+    """
     return apply(MAXIMUM, (x, y), {}, name)
 
 
 def minimum(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return the smaller of x and y, element by element."""
+    """Return the smaller of x and y, element by element.
+
+    >>> minimum([1, 5], 3).numpy().tolist()
+    [1, 3]
+    """
     return apply(MINIMUM, (x, y), {}, name)
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return (x - y)², element by element."""
+    """Return (x - y)², element by element.
+
+    >>> squared_difference([1, 5], 3).numpy().tolist()
+    [4, 4]
+    """
     return apply(SQUARED_DIFFERENCE, (x, y), {}, name)
 
 
 def clip_by_value(
     t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
 ) -> Any:
-    """Return t with what lies outside of two bounds replaced by them."""
+    """Return t with what lies outside of two bounds replaced by them.
+
+    >>> clip_by_value([-1.0, 0.5, 2.0], 0.0, 1.0).numpy().tolist()
+    [0.0, 0.5, 1.0]
+    """
     with scope("clip_by_value", name) as inner:
         values = convert(t, None, "t")
         below = minimum(values, clip_value_max)
@@ -228,7 +276,11 @@ CAST = elementwise(
 
 
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
-    """Return x as elements of another type. Floats are cut off, not rounded."""
+    """Return x as elements of another type. Floats are cut off, not rounded.
+
+    >>> cast([1.8, -1.8], "int32").numpy().tolist()
+    [1, -1]
+    """
     wanted = as_dtype(dtype).base_dtype
     if wanted not in ON_DEVICES:
         raise TypeError(f"Cannot cast to {wanted!r}: it is no type of numbers.")
@@ -244,22 +296,38 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
 
 
 def to_float(x: Any, name: str = "ToFloat") -> Any:
-    """Return x as float32."""
+    """Return x as float32.
+
+    >>> to_float([1, 2]).dtype
+    tf.float32
+    """
     return cast(x, float32, name)
 
 
 def to_double(x: Any, name: str = "ToDouble") -> Any:
-    """Return x as float64."""
+    """Return x as float64.
+
+    >>> to_double([1, 2]).dtype
+    tf.float64
+    """
     return cast(x, float64, name)
 
 
 def to_int32(x: Any, name: str = "ToInt32") -> Any:
-    """Return x as int32."""
+    """Return x as int32.
+
+    >>> to_int32([1.5]).numpy().tolist()
+    [1]
+    """
     return cast(x, int32, name)
 
 
 def to_int64(x: Any, name: str = "ToInt64") -> Any:
-    """Return x as int64."""
+    """Return x as int64.
+
+    >>> to_int64([1.5]).dtype
+    tf.int64
+    """
     return cast(x, int64, name)
 
 
@@ -300,7 +368,11 @@ ADD_N = OpDef(
 
 
 def add_n(inputs: Any, name: str | None = None) -> Any:
-    """Add tensors of one shape."""
+    """Add tensors of one shape.
+
+    >>> add_n([[1, 2], [3, 4], [5, 6]]).numpy().tolist()
+    [9, 12]
+    """
     if not isinstance(inputs, list | tuple) or not inputs:
         raise ValueError(
             "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same "

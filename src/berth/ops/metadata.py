@@ -76,20 +76,59 @@ RANK = OpDef(
 )
 
 
-def shape(input: Any, name: str | None = None, out_type: Any = int32) -> Any:
-    """Return the shape of a tensor, as a vector."""
-    dtype = as_dtype(out_type)
-    return _ask(SHAPE, input, name, {"out_type": dtype})
+def shape(input: Any, name: str | None = None, out_type: Any = None) -> Any:
+    """Return the shape of a tensor, as a vector.
+
+    >>> shape([[1, 2, 3]]).numpy().tolist()
+    [1, 3]
+    """
+    return _ask(
+        SHAPE, input, name, {"out_type": as_dtype(int32 if out_type is None else out_type)}
+    )
 
 
-def size(input: Any, name: str | None = None, out_type: Any = int32) -> Any:
-    """Return how many elements a tensor has."""
-    return _ask(SIZE, input, name, {"out_type": as_dtype(out_type)})
+def shape_v2(input: Any, out_type: Any = None, name: str | None = None) -> Any:
+    """Return the shape of a tensor, as a vector.
+
+    >>> shape_v2([[1, 2, 3]], "int64").numpy().tolist()
+    [1, 3]
+    """
+    return shape(input, name, out_type)
+
+
+def size(input: Any, name: str | None = None, out_type: Any = None) -> Any:
+    """Return how many elements a tensor has.
+
+    >>> int(size([[1, 2, 3], [4, 5, 6]]).numpy())
+    6
+    """
+    return _ask(
+        SIZE, input, name, {"out_type": as_dtype(int32 if out_type is None else out_type)}
+    )
+
+
+def size_v2(input: Any, out_type: Any = None, name: str | None = None) -> Any:
+    """Return how many elements a tensor has.
+
+    >>> int(size_v2([[1, 2, 3], [4, 5, 6]], "int64").numpy())
+    6
+    """
+    return size(input, name, out_type)
 
 
 def rank(input: Any, name: str | None = None) -> Any:
-    """Return how many axes a tensor has."""
+    """Return how many axes a tensor has.
+
+    >>> int(rank([[1, 2, 3]]).numpy())
+    2
+    """
     return _ask(RANK, input, name, {})
+
+
+def axis_size(tensor: Any, axis: int) -> Any:
+    """Return the size of an axis: a number where it is known, else a tensor."""
+    known = None if tensor.dims is None else tensor.dims[axis]
+    return shape(tensor)[axis] if known is None else known
 
 
 def _ask(op: OpDef, input: Any, name: str | None, attrs: dict[str, Any]) -> Any:

@@ -13,6 +13,7 @@ from berth.ops.compose import convert, is_tensor, scope
 from berth.ops.filling import RANGE
 from berth.ops.math import subtract
 from berth.ops.metadata import rank as rank_of
+from berth.ops.mirroring import mirror_pad
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import INDEX, Misfit, check_rank, everywhere_but_strings
 from berth.ops.shape import Dims
@@ -63,7 +64,11 @@ TILE = OpDef(
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
-    """Repeat a tensor along each axis, so many times."""
+    """Repeat a tensor along each axis, so many times.
+
+    >>> tile([[1, 2]], [2, 2]).numpy().tolist()
+    [[1, 2, 1, 2], [1, 2, 1, 2]]
+    """
     return apply(TILE, (input, multiples), {}, name)
 
 
@@ -143,10 +148,19 @@ def pad(
     name: str | None = None,
     constant_values: Any = 0,
 ) -> Any:
-    """Put so many elements of one value before and after a tensor, along each axis."""
+    """Put so many elements of one value before and after a tensor, along each axis.
+
+    In the modes REFLECT and SYMMETRIC, the tensor goes on as in a mirror instead, without
+    and with its edge.
+
+    >>> pad([[1, 2]], [[1, 0], [0, 2]]).numpy().tolist()
+    [[0, 0, 0, 0], [1, 2, 0, 0]]
+    >>> pad([1, 2, 3], [[2, 0]], "REFLECT").numpy().tolist()
+    [3, 2, 1, 2, 3]
+    """
     mode = mode.upper()
     if mode in ("REFLECT", "SYMMETRIC"):
-        raise NotImplementedError(f"tf.pad with mode {mode} is not there yet.")
+        return mirror_pad(tensor, paddings, mode, name)
     if mode != "CONSTANT":
         raise ValueError(
             'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or '
@@ -155,6 +169,21 @@ def pad(
     if is_tensor(constant_values) or constant_values != 0:
         return apply(PAD_V2, (tensor, paddings, constant_values), {}, name)
     return apply(PAD, (tensor, paddings), {}, name)
+
+
+def pad_v2(
+    tensor: Any,
+    paddings: Any,
+    mode: str = "CONSTANT",
+    constant_values: Any = 0,
+    name: str | None = None,
+) -> Any:
+    """Put so many elements before and after a tensor, along each axis, as `pad`.
+
+    >>> pad_v2([1, 2], [[1, 1]], constant_values=9).numpy().tolist()
+    [9, 1, 2, 9]
+    """
+    return pad(tensor, paddings, mode, name, constant_values)
 
 
 # --- turning ------------------------------------------------------------------------------
@@ -207,7 +236,11 @@ TRANSPOSE = OpDef(
 def transpose(
     a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False
 ) -> Any:
-    """Put the axes of a tensor in another order, by default in the reverse."""
+    """Put the axes of a tensor in another order, by default in the reverse.
+
+    >>> transpose([[1, 2, 3], [4, 5, 6]]).numpy().tolist()
+    [[1, 4], [2, 5], [3, 6]]
+    """
     if is_tensor(a) and perm is not None and not conjugate:
         return apply(TRANSPOSE, (a, perm), {}, name)
     with scope("transpose", name) as inner:
@@ -218,3 +251,14 @@ def transpose(
             last = subtract(rank_of(a), 1, name="sub")
             perm = apply(RANGE, (last, -1, -1), {}, "Range")
         return apply(TRANSPOSE, (conj(a) if conjugate else a, perm), {}, inner)
+
+
+def transpose_v2(
+    a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose"
+) -> Any:
+    """Put the axes of a tensor in another order, by default in the reverse, as `transpose`.
+
+    >>> transpose_v2([[1j, 2]], conjugate=True).numpy().tolist()
+    [[-1j], [(2-0j)]]
+    """
+    return transpose(a, perm, name, conjugate)

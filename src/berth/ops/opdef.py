@@ -19,6 +19,11 @@ Rules for kernels:
      each element from that element of the inputs alone, so slices can be done apart.
   3. *Host inputs* (a shape, an axis) arrive as host arrays, whose values are known when
      the call is bound. Everything else lives on the device.
+  4. A binder returns one call, None if there is nothing to do, or `Parts`: calls that
+     several threads may make at once. It then divides its work and its scratch memory by
+     `Launch.n_threads`. The parts do not depend on each other, only on what comes `first`;
+     what has to see all of them is done in `then`. Who cannot use threads makes all
+     calls in order, which gives the same values.
 """
 
 from __future__ import annotations
@@ -34,6 +39,17 @@ from berth.ops.shape import Dims
 Attrs = Mapping[str, Any]
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 OutputType = tuple[DType, Dims]
+
+
+class Parts(NamedTuple):
+    """Work that several threads can do at once."""
+
+    calls: Sequence[Call]
+    """Made in any order, each by whoever is free."""
+    then: Sequence[Call] = ()
+    """Made afterwards, in order."""
+    first: Sequence[Call] = ()
+    """Made before, in order."""
 
 
 class Typed(Protocol):
@@ -59,11 +75,20 @@ class Launch(NamedTuple):
     scratch: Sequence[Any] = ()
     state: Any = None
     """What this operation keeps from run to run in one session: a dict of its own."""
+    n_threads: int = 1
+    """Into how many `Parts` it is worth to divide the work."""
 
 
 Infer = Callable[[Sequence[Any], Attrs], Sequence[OutputType]]
-Bind = Callable[[Launch], Call | None]
-ScratchShapes = Callable[[Sequence[Typed], Sequence[OutputType]], Sequence[OutputType]]
+Bind = Callable[[Launch], Call | Parts | None]
+ScratchShapes = Callable[
+    [Sequence[Typed], Sequence[OutputType], Attrs, int], Sequence[OutputType]
+]
+"""From inputs, outputs, attributes and the number of threads: what `Launch.scratch` will be."""
+
+
+Perform = Callable[[Sequence[Any], Attrs], Sequence[Any]]
+"""From arrays of the host: the outputs, arrays of the host too."""
 
 
 class Kernel(NamedTuple):
@@ -73,6 +98,19 @@ class Kernel(NamedTuple):
     bind: Bind
     dtypes: tuple[DType, ...] = ALL
     scratch: ScratchShapes | None = None
+
+
+def in_order(bound: Call | Parts | None) -> Call | None:
+    """Make one call of what a binder returned, for a single thread."""
+    if isinstance(bound, Parts):
+        return make_calls, ((*bound.first, *bound.calls, *bound.then),)
+    return bound
+
+
+def make_calls(calls: Sequence[Call]) -> None:
+    """Make calls, one after the other."""
+    for function, arguments in calls:
+        function(*arguments)
 
 
 class Argument(NamedTuple):
@@ -133,16 +171,46 @@ class OpDef:
         "host_inputs",
         "infer",
         "is_alias",
+        "is_call",
         "is_metadata",
         "is_source",
         "is_stateful",
         "kernels",
         "name",
+        "perform",
         "shape_inputs",
         "simple_type",
         "type_position",
         "types",
     )
+    elementwise: Callable[[Any, Attrs], Callable[..., Any]] | None
+    """Gives the function ``f(*inputs, out)`` of an elementwise operation."""
+    host_inputs: frozenset[int]
+    """The inputs whose values a call is bound to: a shape, an axis. -1 is the last."""
+    shape_inputs: frozenset[int]
+    """The inputs whose values decide the shapes of the outputs, and nothing else."""
+    is_alias: bool
+    """The output is the first input, at most with another shape: no work."""
+    is_metadata: bool
+    """Needs the shape of its input only."""
+    is_stateful: bool
+    """Gives other values in other runs: kept on its device, and never folded."""
+    is_source: bool
+    """Its values come from outside of the plan: a constant, a feed, a variable."""
+    is_call: bool
+    """It runs graphs of its own, the *bodies* in its attributes, as values decide."""
+    perform: Perform | None
+    """Does it on host arrays where nothing else tells the shapes of its outputs."""
+    access: Access | None
+    """What it does to the variable that its first input stands for."""
+    flops: Callable[[Sequence[Typed], Sequence[Typed]], float] | None
+    """About how many calculations it takes, given inputs and outputs, if many a byte."""
+    gradient: Any
+    """How to go back through it; None if nobody has said so yet."""
+    simple_type: frozenset[DType] | None
+    """The types allowed where every argument is single and of one type variable."""
+    type_position: int | None
+    """The input whose type decides which kernels fit, if no attribute ``dtype`` does."""
 
     def __init__(
         self,
@@ -159,6 +227,8 @@ class OpDef:
         is_metadata: bool = False,
         is_stateful: bool = False,
         is_source: bool = False,
+        is_call: bool = False,
+        perform: Perform | None = None,
         access: Access | None = None,
         flops: Callable[[Sequence[Typed], Sequence[Typed]], float] | None = None,
     ) -> None:
@@ -166,30 +236,21 @@ class OpDef:
         self.arguments = read_arguments(arguments)
         self.infer = infer
         self.types = {variable: tuple(allowed) for variable, allowed in (types or {}).items()}
-        self.elementwise = elementwise
-        """Gives the function ``f(*inputs, out)`` of an elementwise operation."""
         self.kernels = tuple(kernels)
+        self.elementwise = elementwise
         self.host_inputs = frozenset(host_inputs)
-        """The inputs whose values a call is bound to: a shape, an axis. -1 is the last."""
         self.shape_inputs = frozenset(shape_inputs)
-        """The inputs whose values decide the shapes of the outputs, and nothing else."""
         self.is_alias = is_alias
-        """The output is the first input, at most with another shape: no work."""
         self.is_metadata = is_metadata
-        """Needs the shape of its input only."""
         self.is_stateful = is_stateful
-        """Gives other values in other runs: kept on its device, and never folded."""
         self.is_source = is_source
-        """Its values come from outside of the plan: a constant, a feed, a variable."""
+        self.is_call = is_call
+        self.perform = perform
         self.access = access
-        """What it does to the variable that its first input stands for."""
         self.flops = flops
-        """About how many calculations it takes, given inputs and outputs, if many a byte."""
-        self.gradient: Any = None
+        self.gradient = None
         self.simple_type = self._one_type_for_all()
-        """The types allowed where every argument is single and of one type variable."""
         self.type_position = self._deciding_position()
-        """The input whose type decides which kernels fit, if no attribute ``dtype`` does."""
         CATALOGUE[name] = self
 
     def _one_type_for_all(self) -> frozenset[DType] | None:

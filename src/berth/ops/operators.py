@@ -1,6 +1,7 @@
 """``x + y`` for tensors, of graphs and of eager programs alike.
 
-``==`` is not here: tensors are compared by identity, since they are keys of dictionaries.
+``==`` tells them apart: tensors of TensorFlow 1 are compared by identity, and those of
+TensorFlow 2 element by element.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from typing import Any
 from berth.dtypes import bool_
 from berth.ops import compare, indexing, math, unary
 from berth.ops.builder import apply
-from berth.ops.compare import GREATER, GREATER_EQUAL, LESS, LESS_EQUAL
-from berth.ops.compose import convert, scope, type_of
+from berth.ops.compare import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL
+from berth.ops.compose import convert, is_tensor, scope, type_of
 from berth.ops.linalg import matmul
 from berth.ops.math import ADD, FLOOR_DIV, FLOOR_MOD, MUL, POW, SUB
+from berth.ops.opdef import OpDef
+from berth.ops.rules import common_dims
 
 
 class Operators:
@@ -120,3 +123,35 @@ class Operators:
 
     def __getitem__(self, key: Any) -> Any:
         return indexing.getitem(self, key)
+
+
+class AnyTensor(Operators):
+    """A tensor: a symbol of a graph, or one with a value. What ``tf.Tensor`` means."""
+
+    __slots__ = ()
+
+
+class ValueOperators(Operators):
+    """The operators of a tensor that is compared element by element."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> Any:
+        return _compare(EQUAL, self, other, False)
+
+    def __ne__(self, other: object) -> Any:
+        return _compare(NOT_EQUAL, self, other, True)
+
+    __hash__ = object.__hash__
+
+
+def _compare(op: OpDef, x: Any, y: Any, unless_alike: bool) -> Any:
+    """Compare element by element; what cannot be compared is not equal."""
+    if y is None:
+        return unless_alike
+    y = convert(y, None if is_tensor(y) else type_of(x))
+    try:
+        common_dims(x.dims, y.dims)
+    except ValueError:
+        return convert(unless_alike, bool_)
+    return apply(op, (x, y), {})

@@ -130,6 +130,13 @@ def fill_integers(
         part.view(unsigned)[...] = words[: part.size]
 
 
+def fill_bits(xp: Any, generator: Generator, out: Array, scratch: Array) -> None:
+    """Fill with integers, of which all that the type can hold are as likely."""
+    unsigned = np.dtype(f"u{out.dtype.itemsize}").type
+    for part, state, spare in _blocks(xp, generator, out, scratch):
+        part.view(unsigned)[...] = _words(xp, state, spare).view(unsigned)[: part.size]
+
+
 def fill_truncated_normal(xp: Any, generator: Generator, out: Array, scratch: Array) -> None:
     """Fill with normals, where those two or more standard deviations away are redrawn."""
     work, each = _working_type(out.dtype), _samples_per_counter(out.dtype)

@@ -33,6 +33,7 @@ from berth.ops.opdef import (
     Launch,
     OpDef,
     OutputType,
+    Parts,
     ScratchShapes,
     Typed,
     everywhere,
@@ -60,7 +61,9 @@ def get_seed(op_seed: int | None) -> tuple[int, int]:
     seed = getattr(builder, "seed", None)
     if seed is None and op_seed is None:
         return 0, 0
-    if op_seed is None:
+    if op_seed is None and hasattr(builder, "draw_seed"):
+        op_seed = builder.draw_seed()
+    elif op_seed is None:
         op_seed = _n_unseeded.get(builder, 0)
         _n_unseeded[builder] = op_seed + 1
     pair = (_DEFAULT_SEED if seed is None else seed) % _LIMIT, op_seed % _LIMIT
@@ -82,7 +85,9 @@ def _random_integer_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Outp
 
 
 def _scratch(truncated: bool = False) -> ScratchShapes:
-    def scratch(inputs: Sequence[Typed], outputs: Sequence[OutputType]) -> Sequence[OutputType]:
+    def scratch(
+        inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
+    ) -> Sequence[OutputType]:
         dtype, dims = outputs[0]
         n_words = philox.scratch_size(_size(dims), dtype.np_dtype, truncated=truncated)
         return ((uint64, (n_words,)),)
@@ -99,12 +104,12 @@ def _size(dims: Dims) -> int:
 
 def _bind_by(fill: Any) -> Bind:
     def bind(launch: Launch) -> Call:
-        return _draw, (_memory(launch), fill, launch.xp, launch.outputs[0], *launch.scratch)
+        return _draw, (memory_of(launch), fill, launch.xp, launch.outputs[0], *launch.scratch)
 
     return bind
 
 
-def _bind_integers(launch: Launch) -> Call | None:
+def _bind_integers(launch: Launch) -> Call | Parts | None:
     low, high = (int(bound) for bound in launch.inputs[1:])
     if low >= high and launch.outputs[0].size:
         message = f"Need minval < maxval, got {low} >= {high}"
@@ -112,7 +117,7 @@ def _bind_integers(launch: Launch) -> Call | None:
     return _bind_by(partial(philox.fill_integers, low=low, high=high))(launch)
 
 
-def _memory(launch: Launch) -> dict[str, Any]:
+def memory_of(launch: Launch) -> dict[str, Any]:
     """Return what the operation keeps from run to run, with its generator in it."""
     memory: dict[str, Any] = {} if launch.state is None else launch.state
     if "generator" not in memory:
@@ -125,10 +130,15 @@ def _memory(launch: Launch) -> dict[str, Any]:
 
 
 def _draw(memory: dict[str, Any], fill: Any, xp: Any, out: Any, scratch: Any) -> None:
+    fill(xp, reserve(memory, out.size), out, scratch)
+
+
+def reserve(memory: dict[str, Any], n_samples: int, n_counters: int = 0) -> philox.Generator:
+    """Return where an operation's generator stands, and let it go on so far."""
     with memory["lock"]:  # every run of every thread draws numbers of its own
-        generator = memory["generator"]
-        memory["generator"] = generator.after(out.size)
-    fill(xp, generator, out, scratch)
+        generator: philox.Generator = memory["generator"]
+        memory["generator"] = generator.after(n_samples).skip(n_counters)
+    return generator
 
 
 def _random_op(name: str, fill: Any, truncated: bool = False) -> OpDef:
@@ -167,7 +177,11 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draw numbers from [minval, maxval), all as likely as one another."""
+    """Draw numbers from [minval, maxval), all as likely as one another.
+
+    >>> bool(random_uniform([2, 3], maxval=5, dtype="int32").numpy().max() < 5)
+    True
+    """
     wanted = as_dtype(dtype)
     if wanted not in (*FLOATING, *INDEX):
         raise ValueError(
@@ -204,7 +218,11 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draw numbers of a normal distribution."""
+    """Draw numbers of a normal distribution.
+
+    >>> random_normal([2, 3]).numpy().shape
+    (2, 3)
+    """
     with scope("random_normal", name) as inner:
         return _scaled(RANDOM_NORMAL, (shape, mean, stddev), as_dtype(dtype), seed, inner)
 
@@ -217,7 +235,11 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Draw numbers of a normal distribution, none two standard deviations away or more."""
+    """Draw numbers of a normal distribution, none two standard deviations away or more.
+
+    >>> bool(abs(truncated_normal([100]).numpy()).max() < 2)
+    True
+    """
     with scope("truncated_normal", name) as inner:
         return _scaled(TRUNCATED_NORMAL, (shape, mean, stddev), as_dtype(dtype), seed, inner)
 

@@ -114,7 +114,7 @@ def _highest(dtype: Any) -> Any:
 
 
 def _mean_scratch(
-    inputs: Sequence[Typed], outputs: Sequence[OutputType]
+    inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
     """Ask for room to sum up half floats in, or for what integers leave when divided."""
     dtype, dims = outputs[0]
@@ -205,7 +205,13 @@ def reduce_sum(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """Add up the elements along axes, by default along all."""
+    """Add up the elements along axes, by default along all.
+
+    >>> reduce_sum([[1, 2], [3, 4]]).numpy().tolist()
+    10
+    >>> reduce_sum([[1, 2], [3, 4]], axis=0).numpy().tolist()
+    [4, 6]
+    """
     return _reduce(SUM, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
 
 
@@ -217,7 +223,11 @@ def reduce_mean(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """Return the mean of the elements along axes, by default along all."""
+    """Return the mean of the elements along axes, by default along all.
+
+    >>> reduce_mean([[1.0, 2.0], [3.0, 4.0]], axis=1).numpy().tolist()
+    [1.5, 3.5]
+    """
     return _reduce(MEAN, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
 
 
@@ -229,7 +239,11 @@ def reduce_prod(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """Multiply the elements along axes, by default along all."""
+    """Multiply the elements along axes, by default along all.
+
+    >>> reduce_prod([[1, 2], [3, 4]], axis=0, keepdims=True).numpy().tolist()
+    [[3, 8]]
+    """
     return _reduce(PROD, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
 
 
@@ -241,7 +255,11 @@ def reduce_max(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """Return the largest element along axes, by default along all."""
+    """Return the largest element along axes, by default along all.
+
+    >>> reduce_max([[1, 2], [3, 4]], axis=1).numpy().tolist()
+    [2, 4]
+    """
     return _reduce(MAX, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
 
 
@@ -253,7 +271,11 @@ def reduce_min(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """Return the smallest element along axes, by default along all."""
+    """Return the smallest element along axes, by default along all.
+
+    >>> reduce_min([[1, 2], [3, 4]], axis=1).numpy().tolist()
+    [1, 3]
+    """
     return _reduce(MIN, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
 
 
@@ -265,7 +287,11 @@ def reduce_all(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """Tell whether all elements along axes are true."""
+    """Tell whether all elements along axes are true.
+
+    >>> reduce_all([[True, False], [True, True]], axis=1).numpy().tolist()
+    [False, True]
+    """
     return _reduce(ALL_TRUE, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
 
 
@@ -277,5 +303,9 @@ def reduce_any(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Any:
-    """Tell whether any element along axes is true."""
+    """Tell whether any element along axes is true.
+
+    >>> reduce_any([[True, False], [False, False]], axis=1).numpy().tolist()
+    [True, False]
+    """
     return _reduce(ANY_TRUE, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))

@@ -165,6 +165,12 @@ def like_first(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     return ((first.dtype.base_dtype, first.dims),)
 
 
+def like_both(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    """Type of the first input, and the shape that both inputs have."""
+    first, second = inputs
+    return ((first.dtype.base_dtype, merge_dims(first.dims, second.dims)),)
+
+
 def truth_like_first(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     """Truth values in the shape of the first input."""
     return ((bool_, inputs[0].dims),)

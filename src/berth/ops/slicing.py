@@ -10,11 +10,18 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-from berth.dtypes import ALL, int16
+from berth.dtypes import ALL, NUMBERS, int16
 from berth.ops.builder import apply
 from berth.ops.filling import ones_like
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
-from berth.ops.rules import INDEX, Misfit, check_again, check_rank, everywhere_but_strings
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.rules import (
+    INDEX,
+    Misfit,
+    check_again,
+    check_rank,
+    everywhere_but_strings,
+    shape_of_value,
+)
 from berth.ops.shape import Dims
 
 # --- slices -------------------------------------------------------------------------------
@@ -74,7 +81,11 @@ SLICE = OpDef(
 
 
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
-    """Cut out a part: where it begins, and its sizes; -1 for all that is left."""
+    """Cut out a part: where it begins, and its sizes; -1 for all that is left.
+
+    >>> slice([1, 2, 3, 4], [1], [2]).numpy().tolist()
+    [2, 3]
+    """
     return apply(SLICE, (input_, begin, size), {}, name)
 
 
@@ -161,13 +172,18 @@ def _check_index(index: int, size: int | None, axis: int) -> None:
         raise ValueError(f"slice index {index} of dimension {axis} out of bounds.")
 
 
+def _part(tensor: Any, numbers: Sequence[Any], attrs: Attrs) -> Any:
+    """View the part of an array that an index cuts out."""
+    index = _index([n.tolist() for n in numbers], attrs)
+    if Ellipsis not in index:
+        index.append(Ellipsis)  # or a part without axes would be no array
+    return tensor[tuple(index)]
+
+
 def _bind_strided(launch: Launch) -> Call:
     check_again(_strided, launch)
     tensor, *numbers = launch.inputs
-    index = _index([n.tolist() for n in numbers], launch.attrs)
-    if Ellipsis not in index:
-        index.append(Ellipsis)  # or a part without axes would be no array
-    return launch.xp.copyto, (launch.outputs[0], tensor[tuple(index)])
+    return launch.xp.copyto, (launch.outputs[0], _part(tensor, numbers, launch.attrs))
 
 
 STRIDED_SLICE = OpDef(
@@ -193,7 +209,11 @@ def strided_slice(
     var: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Cut out a part, by numbers and masks; ``tensor[...]`` is easier to read."""
+    """Cut out a part, by numbers and masks; ``tensor[...]`` is easier to read.
+
+    >>> strided_slice([1, 2, 3, 4], [0], [4], [2]).numpy().tolist()
+    [1, 3]
+    """
     strides = ones_like(begin) if strides is None else strides
     attrs = {
         "begin_mask": begin_mask,
@@ -203,3 +223,32 @@ def strided_slice(
         "shrink_axis_mask": shrink_axis_mask,
     }
     return apply(STRIDED_SLICE, (input_, begin, end, strides), attrs, name)
+
+
+# --- and back -----------------------------------------------------------------------------
+
+
+def _put_back_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return ((inputs[-1].dtype.base_dtype, shape_of_value(inputs[0])),)
+
+
+def _bind_put_back(launch: Launch) -> Call:
+    _, *numbers, dy = launch.inputs
+    out = launch.outputs[0]
+    return _put_back, (launch.xp.copyto, out, _part(out, numbers, launch.attrs), dy)
+
+
+def _put_back(copyto: Any, out: Any, part: Any, dy: Any) -> None:
+    out.fill(0)
+    copyto(part, dy)
+
+
+STRIDED_SLICE_GRAD = OpDef(
+    "StridedSliceGrad",
+    "shape:Index begin:Index end:Index strides:Index dy:T",
+    _put_back_type,
+    types={"T": NUMBERS, "Index": (int16, *INDEX)},
+    kernels=everywhere(_bind_put_back, NUMBERS),
+    host_inputs=(0, 1, 2, 3),
+)
+"""A tensor of zeros, but for the part that a strided slice cuts out."""

@@ -10,10 +10,12 @@ In a plan the first input of a reading or writing operation is the variable's ow
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from berth.dtypes import ALL, NUMBERS, bool_, resource
+from berth.errors import OutOfRangeError
 from berth.ops.opdef import (
     Access,
     Attrs,
@@ -25,8 +27,8 @@ from berth.ops.opdef import (
     Typed,
     everywhere,
 )
-from berth.ops.rules import bind_nothing
-from berth.ops.shape import merge
+from berth.ops.rules import INDEX, bind_nothing, everywhere_but_strings, merge_dims
+from berth.ops.shape import Dims, bracketed
 
 
 def _reference_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -111,7 +113,81 @@ REFERENCE_IS_INITIALIZED = OpDef(
     access=Access.QUERY,
 )
 
+# --- the value, or what it will be ----------------------------------------------------
+
+
+def _value_or_initial_type(inputs: Sequence[Any], attrs: Attrs) -> Sequence[OutputType]:
+    return ((inputs[1].dtype.base_dtype, merge_dims(dims_behind(inputs[0]), inputs[1].dims)),)
+
+
+def _bind_value_or_initial(launch: Launch) -> Call:
+    variable, initial = launch.inputs
+    return _choose, (launch.state, launch.xp.copyto, launch.outputs[0], variable, initial)
+
+
+def _choose(slot: Any, copyto: Any, out: Any, variable: Any, initial: Any) -> None:
+    copyto(out, variable if slot.is_initialized else initial)
+
+
+def _value_or_initial(name: str, arguments: str) -> OpDef:
+    return OpDef(
+        name,
+        arguments,
+        _value_or_initial_type,
+        types={"T": ALL},
+        kernels=everywhere_but_strings(_bind_value_or_initial),
+        is_stateful=True,
+        access=Access.QUERY,
+    )
+
+
+INITIALIZED_REFERENCE = _value_or_initial("InitializedValue", "ref:T initial_value:T")
+INITIALIZED_HANDLE = _value_or_initial(
+    "ResourceInitializedValue", "resource:resource initial_value:T"
+)
+"""The value of a variable, or its initial one while it has none: where TensorFlow asks
+whether it is initialized, and makes a condition."""
+
 # --- writing --------------------------------------------------------------------------
+
+
+class Write(NamedTuple):
+    """One way to change a variable, for both kinds of them."""
+
+    by_reference: OpDef
+    by_handle: OpDef
+
+
+def dims_behind(tensor: Any) -> Dims:
+    """Return the shape of the variable that a reference or handle stands for."""
+    variable = variable_of(tensor)
+    is_handle = variable.definition is HANDLE
+    dims: Dims = variable.attrs["shape"].dims_or_none if is_handle else tensor.dims
+    return dims
+
+
+def check_type_of_update(variable: Any, value: Typed) -> None:
+    """Raise ValueError unless what a handle stands for can hold a value's elements."""
+    held, given = variable_of(variable).attrs["dtype"], value.dtype.base_dtype
+    if held is not given:  # which a reference notices by itself
+        raise ValueError(f"Trying to assign a {given.name} to a variable of type {held.name}")
+
+
+def written_type(variable: Any, dims: Dims) -> Sequence[OutputType]:
+    """Say what a write returns: a reference again; through a handle, nothing."""
+    is_handle = variable_of(variable).definition is HANDLE
+    return () if is_handle else ((variable.dtype, dims),)
+
+
+def _written(inputs: Sequence[Any], attrs: Attrs) -> Sequence[OutputType]:
+    variable, value = inputs
+    check_type_of_update(variable, value)
+    held = dims_behind(variable)
+    at_run = (
+        "Assign requires shapes of both tensors to match. lhs shape= "
+        f"{bracketed(held)} rhs shape= {bracketed(value.dims)}"
+    )
+    return written_type(variable, merge_dims(held, value.dims, at_run))
 
 
 def _copy(launch: Launch) -> Call:
@@ -126,28 +202,11 @@ def _update(function: str) -> Bind:
     return bind
 
 
-def _written_reference(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    variable, value = inputs
-    return ((variable.dtype, merge(variable.dims, value.dims)),)
-
-
-def _written_handle(inputs: Sequence[Any], attrs: Attrs) -> Sequence[OutputType]:
-    variable = variable_of(inputs[0])
-    merge(variable.attrs["shape"].dims_or_none, inputs[1].dims)
-    if inputs[1].dtype.base_dtype is not variable.attrs["dtype"]:
-        raise ValueError(
-            f"Trying to assign a {inputs[1].dtype.name} to a variable of type "
-            f"{variable.attrs['dtype'].name}"
-        )
-    return ()
-
-
 def _writer(name: str, arguments: str, bind: Bind, dtypes: Any) -> OpDef:
-    by_handle = "resource" in arguments
     return OpDef(
         name,
         arguments,
-        _written_handle if by_handle else _written_reference,
+        _written,
         types={"T": dtypes},
         kernels=everywhere(bind, dtypes),
         is_stateful=True,
@@ -155,13 +214,55 @@ def _writer(name: str, arguments: str, bind: Bind, dtypes: Any) -> OpDef:
     )
 
 
-ASSIGN = _writer("Assign", "ref:T value:T", _copy, ALL)
-ASSIGN_ADD = _writer("AssignAdd", "ref:T value:T", _update("add"), NUMBERS)
-ASSIGN_SUB = _writer("AssignSub", "ref:T value:T", _update("subtract"), NUMBERS)
-ASSIGN_HANDLE = _writer("AssignVariableOp", "resource:resource value:T", _copy, ALL)
-ASSIGN_ADD_HANDLE = _writer(
-    "AssignAddVariableOp", "resource:resource value:T", _update("add"), NUMBERS
-)
-ASSIGN_SUB_HANDLE = _writer(
-    "AssignSubVariableOp", "resource:resource value:T", _update("subtract"), NUMBERS
+def _write(name: str, bind: Bind, dtypes: Any) -> Write:
+    return Write(
+        _writer(name, "ref:T value:T", bind, dtypes),
+        _writer(f"{name}VariableOp", "resource:resource value:T", bind, dtypes),
+    )
+
+
+ASSIGNMENTS = {
+    "assign": _write("Assign", _copy, ALL),
+    "assign_add": _write("AssignAdd", _update("add"), NUMBERS),
+    "assign_sub": _write("AssignSub", _update("subtract"), NUMBERS),
+}
+ASSIGN, ASSIGN_HANDLE = ASSIGNMENTS["assign"]
+ASSIGN_ADD, ASSIGN_ADD_HANDLE = ASSIGNMENTS["assign_add"]
+ASSIGN_SUB, ASSIGN_SUB_HANDLE = ASSIGNMENTS["assign_sub"]
+
+# --- counting -------------------------------------------------------------------------
+
+
+def _count_type(inputs: Sequence[Any], attrs: Attrs) -> Sequence[OutputType]:
+    merge_dims((), dims_behind(inputs[0]))
+    return ((attrs["T"], ()),)
+
+
+def _bind_count(launch: Launch) -> Call:
+    lock = launch.state.setdefault("lock", threading.Lock())
+    return _count, (lock, launch.xp, launch.inputs[0], launch.attrs["limit"], launch.outputs[0])
+
+
+def _count(lock: threading.Lock, xp: Any, variable: Any, limit: int, out: Any) -> None:
+    with lock:  # threads that count at once get a number each
+        if int(variable) >= limit:
+            raise OutOfRangeError(None, None, f"Reached limit of {limit}")
+        xp.copyto(out, variable)
+        xp.add(variable, 1, variable)
+
+
+def _counter(name: str, arguments: str) -> OpDef:
+    return OpDef(
+        name,
+        arguments,
+        _count_type,
+        types={"T": INDEX},
+        kernels=everywhere(_bind_count),
+        is_stateful=True,
+        access=Access.UPDATE,
+    )
+
+
+COUNT_UP_TO = Write(
+    _counter("CountUpTo", "ref:T"), _counter("ResourceCountUpTo", "resource:resource")
 )

@@ -11,6 +11,8 @@ import numpy as np
 from berth.dtypes import NUMBERS, DType, as_dtype, bool_, string
 from berth.errors import InvalidArgumentError, OpError, UnknownError
 from berth.ops.builder import apply
+from berth.ops.compose import convert, is_eager
+from berth.ops.convert import to_array
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, host_only
 from berth.ops.rules import merge_dims
 from berth.ops.shape import Dims, bracketed
@@ -143,6 +145,25 @@ def _bind_py_func(launch: Launch) -> Call:
 def _call(
     token: _Token, inputs: Sequence[Any], types: Sequence[DType], outputs: Sequence[Any]
 ) -> None:
+    """Call the function for outputs whose shapes somebody knows."""
+    returned = _returned(token, inputs, types)
+    for position, (array, out) in enumerate(zip(returned, outputs, strict=True)):
+        if array.shape != out.shape:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{position}-th value returned by {token} has shape {bracketed(array.shape)}, "
+                f"and not {bracketed(out.shape)}",
+            )
+        out[...] = array
+
+
+def _perform(inputs: Sequence[Any], attrs: Attrs) -> list[Any]:
+    """Call the function for whatever it returns."""
+    return _returned(attrs["token"], inputs, attrs["Tout"])
+
+
+def _returned(token: _Token, inputs: Sequence[Any], types: Sequence[DType]) -> list[Any]:
     """Call the function with copies, which it may keep, and check what it returns."""
     try:
         returned = token.function(*(array.copy() for array in inputs))
@@ -160,18 +181,17 @@ def _call(
             None,
             f"{token} returns {len(returned)} values, but expects to see {len(types)} values.",
         )
-    for position, (value, dtype, out) in enumerate(zip(returned, types, outputs, strict=True)):
-        out[...] = _checked(value, dtype, out.shape, f"{position}-th value returned by {token}")
+    return [
+        _checked(value, dtype, f"{position}-th value returned by {token}")
+        for position, (value, dtype) in enumerate(zip(returned, types, strict=True))
+    ]
 
 
-def _checked(value: Any, dtype: DType, shape: tuple[int, ...], what: str) -> Any:
-    array = np.asarray(value)
+def _checked(value: Any, dtype: DType, what: str) -> Any:
+    array = to_array(value, string) if dtype is string else np.asarray(value)
     found = as_dtype(array.dtype)
     if found is not dtype:
         message = f"{what} is {found.type_string}, but expects {dtype.type_string}"
-        raise InvalidArgumentError(None, None, message)
-    if array.shape != shape:
-        message = f"{what} has shape {bracketed(array.shape)}, and not {bracketed(shape)}"
         raise InvalidArgumentError(None, None, message)
     return array
 
@@ -182,9 +202,14 @@ PY_FUNC = OpDef(
     _returned_types,
     kernels=host_only(_bind_py_func),
     is_stateful=True,
+    perform=_perform,
 )
 PY_FUNC_STATELESS = OpDef(
-    "PyFuncStateless", "input:Any*", _returned_types, kernels=host_only(_bind_py_func)
+    "PyFuncStateless",
+    "input:Any*",
+    _returned_types,
+    kernels=host_only(_bind_py_func),
+    perform=_perform,
 )
 
 
@@ -197,12 +222,14 @@ def py_func(
 ) -> Any:
     """Call a function of Python's, with arrays and for arrays.
 
-    What it returns has the shape that ``set_shape`` says: it cannot be known before a run.
+    What it returns may have any shape; ``set_shape`` says what is known of it.
     """
     if not callable(func):
         raise ValueError(
             f"Expected func to be callable. Received func={func} of type {type(func)}."
         )
+    if is_eager():
+        return _call_now(func, inp)
     is_list = isinstance(Tout, list | tuple)
     types = [as_dtype(dtype) for dtype in (Tout if is_list else [Tout])]
     token = _Token(f"pyfunc_{next(_numbers)}")
@@ -212,6 +239,14 @@ def py_func(
     return [outputs] if is_list and len(types) == 1 else outputs
 
 
+def _call_now(func: Callable[..., Any], inp: Any) -> Any:
+    """Call a function at once; whatever it raises is the program's own."""
+    returned = func(*(np.array(convert(value).value) for value in inp))
+    values = returned if isinstance(returned, list | tuple) else [returned]
+    tensors = [None if value is None else convert(value) for value in values]
+    return tensors[0] if len(tensors) == 1 else tensors
+
+
 def numpy_function(
     func: Callable[..., Any],
     inp: Any,
@@ -219,5 +254,10 @@ def numpy_function(
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Call a function of Python's, as `py_func` does."""
+    """Call a function of Python's, with arrays and for arrays, as `py_func` does.
+
+    >>> import berth as tf
+    >>> numpy_function(lambda x: x + 1, [tf.constant([1, 2])], tf.int32).numpy().tolist()
+    [2, 3]
+    """
     return py_func(func, inp, Tout, stateful, name)

@@ -1,5 +1,51 @@
 """The gradients of all operations, family by family. Loading this enters them all."""
 
-from berth.ops.gradients import arithmetic
+from berth.ops.gradients import (
+    activations,
+    arithmetic,
+    arrays,
+    contraction,
+    convolution,
+    cumulative,
+    flow,
+    functions,
+    linalg,
+    matrices,
+    normalization,
+    others,
+    parts,
+    pooling,
+    rearranging,
+    reductions,
+    sampling,
+    scattering,
+    segments,
+    softmax,
+    state,
+    unary,
+)
 
-__all__ = ["arithmetic"]
+__all__ = [
+    "activations",
+    "arithmetic",
+    "arrays",
+    "contraction",
+    "convolution",
+    "cumulative",
+    "flow",
+    "functions",
+    "linalg",
+    "matrices",
+    "normalization",
+    "others",
+    "parts",
+    "pooling",
+    "rearranging",
+    "reductions",
+    "sampling",
+    "scattering",
+    "segments",
+    "softmax",
+    "state",
+    "unary",
+]

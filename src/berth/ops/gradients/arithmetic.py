@@ -4,16 +4,76 @@ from __future__ import annotations
 
 from typing import Any
 
-from berth.ops.array import IDENTITY
+from berth.dtypes import DType
+from berth.ops.array import IDENTITY, PLACEHOLDER_WITH_DEFAULT
 from berth.ops.broadcasting import BROADCAST_TO, SUM_TO, broadcast_to, sum_like
-from berth.ops.gradient import Done, gradient
-from berth.ops.math import ADD, ADD_N, MUL, REAL_DIV, SUB
+from berth.ops.compare import (
+    BITWISE_AND,
+    BITWISE_OR,
+    BITWISE_XOR,
+    EQUAL,
+    GREATER,
+    GREATER_EQUAL,
+    LESS,
+    LESS_EQUAL,
+    LOGICAL_AND,
+    LOGICAL_NOT,
+    LOGICAL_OR,
+    NOT_EQUAL,
+    SELECT,
+    SELECT_V2,
+    greater,
+    greater_equal,
+    less_equal,
+    not_equal,
+)
+from berth.ops.filling import zeros_like
+from berth.ops.gathering import where, where_v2
+from berth.ops.gradient import Done, gradient, not_differentiable
+from berth.ops.math import (
+    ADD,
+    ADD_N,
+    CAST,
+    FLOOR_DIV,
+    FLOOR_MOD,
+    MAXIMUM,
+    MINIMUM,
+    MUL,
+    POW,
+    REAL_DIV,
+    SQUARED_DIFFERENCE,
+    SUB,
+    cast,
+    floordiv,
+    multiply,
+    pow,
+)
 from berth.ops.metadata import shape
+from berth.ops.rules import INEXACT
+from berth.ops.shape import is_known
 from berth.ops.state import READ
-from berth.ops.unary import conj
+from berth.ops.unary import conj, log
+
+not_differentiable(
+    BITWISE_AND,
+    BITWISE_OR,
+    BITWISE_XOR,
+    EQUAL,
+    FLOOR_DIV,
+    GREATER,
+    GREATER_EQUAL,
+    LESS,
+    LESS_EQUAL,
+    LOGICAL_AND,
+    LOGICAL_NOT,
+    LOGICAL_OR,
+    NOT_EQUAL,
+)
+
+# --- the same, or a sum -------------------------------------------------------------------
 
 
-@gradient(IDENTITY, READ)
+@gradient(IDENTITY, PLACEHOLDER_WITH_DEFAULT, READ)
 def _identity(op: Done, grad: Any) -> Any:
     return grad
 
@@ -21,25 +81,13 @@ def _identity(op: Done, grad: Any) -> Any:
 @gradient(ADD)
 def _add(op: Done, grad: Any) -> Any:
     x, y = op.inputs
-    return sum_like(grad, x), sum_like(grad, y)
+    return lambda: sum_like(grad, x), lambda: sum_like(grad, y)
 
 
 @gradient(SUB)
 def _sub(op: Done, grad: Any) -> Any:
     x, y = op.inputs
-    return sum_like(grad, x), sum_like(-grad, y)
-
-
-@gradient(MUL)
-def _mul(op: Done, grad: Any) -> Any:
-    x, y = op.inputs
-    return sum_like(grad * conj(y), x), sum_like(grad * conj(x), y)
-
-
-@gradient(REAL_DIV)
-def _real_div(op: Done, grad: Any) -> Any:
-    x, y = map(conj, op.inputs)
-    return sum_like(grad / y, op.inputs[0]), sum_like(grad * (-x / y / y), op.inputs[1])
+    return lambda: sum_like(grad, x), lambda: -sum_like(grad, y)
 
 
 @gradient(ADD_N)
@@ -55,3 +103,103 @@ def _broadcast_to(op: Done, grad: Any) -> Any:
 @gradient(SUM_TO)
 def _sum_to(op: Done, grad: Any) -> Any:
     return broadcast_to(grad, shape(op.inputs[0])), None
+
+
+@gradient(CAST)
+def _cast(op: Done, grad: Any) -> Any:
+    given: DType = op.inputs[0].dtype.base_dtype
+    return cast(grad, given) if given in INEXACT and grad.dtype in INEXACT else None
+
+
+# --- products -----------------------------------------------------------------------------
+
+
+@gradient(MUL)
+def _mul(op: Done, grad: Any) -> Any:
+    x, y = op.inputs
+    return (
+        lambda: sum_like(multiply(grad, conj(y)), x),
+        lambda: sum_like(multiply(grad, conj(x)), y),
+    )
+
+
+@gradient(REAL_DIV)
+def _real_div(op: Done, grad: Any) -> Any:
+    x, y = op.inputs
+    return (
+        lambda: sum_like(grad / conj(y), x),
+        lambda: sum_like(grad * (-conj(op.outputs[0]) / conj(y)), y),
+    )
+
+
+@gradient(FLOOR_MOD)
+def _floor_mod(op: Done, grad: Any) -> Any:
+    x, y = op.inputs
+    return lambda: sum_like(grad, x), lambda: -sum_like(grad * floordiv(x, y), y)
+
+
+@gradient(POW)
+def _pow(op: Done, grad: Any) -> Any:
+    x, y = op.inputs
+
+    def of_base() -> Any:
+        power = conj(y)
+        return sum_like(grad * (power * pow(conj(x), power - 1)), x)
+
+    def of_power() -> Any:
+        base = conj(x)
+        # The power of nothing changes nothing, and there is no logarithm to say so.
+        has_log = not_equal(base, 0) if base.dtype.is_complex else greater(base, 0)
+        logarithm = where_v2(has_log, log(where_v2(has_log, base, 1)), 0)
+        return sum_like(grad * conj(op.outputs[0]) * logarithm, y)
+
+    return of_base, of_power
+
+
+@gradient(SQUARED_DIFFERENCE)
+def _squared_difference(op: Done, grad: Any) -> Any:
+    x, y = op.inputs
+    slope = 2 * grad * (x - y)
+    return lambda: sum_like(slope, x), lambda: -sum_like(slope, y)
+
+
+# --- choices ------------------------------------------------------------------------------
+
+
+@gradient(MAXIMUM)
+def _maximum(op: Done, grad: Any) -> Any:
+    x, y = op.inputs
+    return _of_chosen(greater_equal(x, y), x, y, grad)
+
+
+@gradient(MINIMUM)
+def _minimum(op: Done, grad: Any) -> Any:
+    x, y = op.inputs
+    return _of_chosen(less_equal(x, y), x, y, grad)
+
+
+@gradient(SELECT_V2)
+def _select_v2(op: Done, grad: Any) -> Any:
+    condition, x, y = op.inputs
+    return None, *_of_chosen(condition, x, y, grad)
+
+
+def _of_chosen(is_x: Any, x: Any, y: Any, grad: Any) -> tuple[Any, Any]:
+    """Give each element's gradient to the operand that it was chosen from."""
+    return (
+        lambda: sum_like(where_v2(is_x, grad, 0), x),
+        lambda: sum_like(where_v2(is_x, 0, grad), y),
+    )
+
+
+@gradient(SELECT)
+def _select(op: Done, grad: Any) -> Any:
+    condition = op.inputs[0]
+    if is_known(condition.dims) and condition.dims in ((), grad.dims):
+        return None, *_of_chosen(condition, grad, grad, grad)
+    nothing = zeros_like(grad)  # a vector chooses rows here, which nothing else does
+    return (
+        None,
+        lambda: where(condition, grad, nothing),
+        lambda: where(condition, nothing, grad),
+    )

@@ -1,0 +1,90 @@
+"""Elementwise functions that need room to think: done block by block, each in the cache.
+
+What lies between is as large as a block, however large the arrays are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from berth.ops.opdef import Attrs
+
+_BLOCK_BYTES = 2**14
+"""How large the arrays between are; a step may need a dozen of them."""
+_LEAST_BYTES = 4
+"""Of an element between: half floats are too short to compute in."""
+_ARRAY_BYTES = 2**16
+"""How large the one or two arrays of a function of its own may be."""
+
+Step = Callable[..., Any]
+
+
+def by_blocks(
+    step: Step, item_bytes: int = _LEAST_BYTES
+) -> Callable[[Any, Attrs], Callable[..., None]]:
+    """Make an elementwise function of ``step(xp, *inputs)``, which returns a new array.
+
+    What lies between has elements of so many bytes, or of those of the output if it has more.
+    """
+
+    def find(xp: Any, attrs: Attrs) -> Callable[..., None]:
+        def function(*arrays: Any) -> None:
+            *inputs, out = arrays
+            wide = [
+                array if array.shape == out.shape else xp.broadcast_to(array, out.shape)
+                for array in inputs
+            ]
+            length = _BLOCK_BYTES // max(out.itemsize, item_bytes)
+            _halve(xp, step, length, wide, out)
+
+        return function
+
+    return find
+
+
+def _halve(xp: Any, step: Step, length: int, inputs: Sequence[Any], out: Any) -> None:
+    """Cut arrays along their longest axis until they are small; then compute."""
+    if out.size <= length:
+        out[...] = step(xp, *inputs)
+        return
+    axis = max(range(out.ndim), key=lambda k: out.shape[k])
+    middle = out.shape[axis] // 2
+    for half in (slice(None, middle), slice(middle, None)):
+        part = (*(slice(None),) * axis, half)
+        _halve(xp, step, length, [array[part] for array in inputs], out[part])
+
+
+def in_blocks(function: Callable[..., None], length: int | None = None) -> Callable[..., None]:
+    """Let an elementwise ``function(*inputs, out)`` do so many elements at a time.
+
+    All arrays have one shape. The function may make a few arrays of its own (one of these
+    fits the cache if no length is given), and writes to `out` when it no longer needs the
+    inputs.
+    """
+    given = length
+
+    def by_block(*arrays: Any) -> None:
+        n_elements = arrays[-1].size
+        length = given or _ARRAY_BYTES // arrays[-1].itemsize
+        if n_elements <= length and arrays[-1].ndim:  # NumPy makes no array of a single number
+            function(*arrays)
+            return
+        flat = [array.reshape(-1) for array in arrays]
+        for start in range(0, n_elements, length):
+            function(*[array[start : start + length] for array in flat])
+
+    return by_block
+
+
+def polynomial(coefficients: Sequence[float], x: Any) -> Any:
+    """Return c₀ xⁿ + … + cₙ, by Horner's rule.
+
+    >>> polynomial([1.0, 2.0, 3.0], 10.0)
+    123.0
+    """
+    total = x * coefficients[0] + coefficients[1]
+    for coefficient in coefficients[2:]:
+        total *= x
+        total += coefficient
+    return total

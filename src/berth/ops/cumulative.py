@@ -1,0 +1,179 @@
+"""Running sums and products along an axis: each element with those before it.
+
+`exclusive` leaves the element itself out; `reverse` goes from the last to the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from berth.dtypes import FLOATING, NUMBERS, DType
+from berth.ops.builder import apply
+from berth.ops.compose import convert, scope
+from berth.ops.opdef import (
+    Attrs,
+    Bind,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    ScratchShapes,
+    Typed,
+    everywhere,
+)
+from berth.ops.rules import INDEX, Misfit, check_rank
+
+
+def _scanned(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    x, axis = inputs
+    check_rank(axis.dims, 0)
+    if x.dims is not None and axis.value is not None:
+        rank, position = len(x.dims), int(axis.value)
+        if not -rank <= position < rank:
+            message = f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got"
+            raise Misfit(f"{message} {position}", f"{message} {position}")
+    return ((x.dtype.base_dtype, x.dims),)
+
+
+Scan = Callable[[Launch, Any, Any], Call]
+
+
+def _bind_scan(scan: Scan, of_nothing: Any) -> Bind:
+    """Make a kernel of a scan along the first axis, from the first element to the last."""
+
+    def bind(launch: Launch) -> Call:
+        along = int(launch.inputs[1]) % launch.inputs[0].ndim
+
+        def turned(array: Any) -> Any:
+            array = launch.xp.moveaxis(array, along, 0)
+            return array[::-1] if launch.attrs["reverse"] else array
+
+        source, out = turned(launch.inputs[0]), turned(launch.outputs[0])
+        if not launch.attrs["exclusive"]:
+            return scan(launch, source, out)
+        rest = scan(launch, source[:-1], out[1:])
+        return _exclusive, (out[:1], of_nothing, *rest)
+
+    return bind
+
+
+def _exclusive(first: Any, of_nothing: Any, scan: Any, arguments: tuple[Any, ...]) -> None:
+    first[...] = of_nothing
+    scan(*arguments)
+
+
+def _by(name: str) -> Scan:
+    """Make a scan of a function that NumPy and CuPy have."""
+
+    def scan(launch: Launch, source: Any, out: Any) -> Call:
+        return getattr(launch.xp, name), (source, 0, out.dtype, out)
+
+    return scan
+
+
+def _log_scan(launch: Launch, source: Any, out: Any) -> Call:
+    other = launch.xp.moveaxis(launch.scratch[0].reshape(out.shape), 0, 0)
+    return _double, (launch.xp, source, out, other)
+
+
+def _double(xp: Any, source: Any, out: Any, other: Any) -> None:
+    """Add to each element what is 1, 2, 4, … before it: few steps, each on whole arrays."""
+    xp.copyto(out, source)
+    distance = 1
+    while distance < len(out):
+        xp.logaddexp(out[distance:], out[:-distance], other[distance:])
+        xp.copyto(out[distance:], other[distance:])
+        distance *= 2
+
+
+def _log_scratch(
+    inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
+) -> Sequence[OutputType]:
+    """Ask for room for one step's results, while the last one's are still needed."""
+    dtype, dims = outputs[0]
+    if dims is None or not attrs["exclusive"]:
+        return ((dtype, dims),)
+    along = int(inputs[1].value) % len(dims)
+    return ((dtype, tuple((n or 0) - (k == along and n != 0) for k, n in enumerate(dims))),)
+
+
+def _scan(
+    name: str,
+    bind: Bind,
+    dtypes: Sequence[DType],
+    scratch: ScratchShapes | None = None,
+) -> OpDef:
+    return OpDef(
+        name,
+        "x:T axis:Tidx",
+        _scanned,
+        types={"T": dtypes, "Tidx": INDEX},
+        kernels=everywhere(bind, dtypes, scratch),
+        host_inputs=(1,),
+    )
+
+
+CUMSUM = _scan("Cumsum", _bind_scan(_by("cumsum"), 0), NUMBERS)
+CUMPROD = _scan("Cumprod", _bind_scan(_by("cumprod"), 1), NUMBERS)
+CUMULATIVE_LOGSUMEXP = _scan(
+    "CumulativeLogsumexp", _bind_scan(_log_scan, float("-inf")), FLOATING, _log_scratch
+)
+
+
+def _cumulate(
+    op: OpDef, x: Any, axis: Any, exclusive: bool, reverse: bool, name: str | None
+) -> Any:
+    with scope(op.name, name) as inner:
+        x = convert(x, None, "x")
+        attrs = {"exclusive": bool(exclusive), "reverse": bool(reverse)}
+        return apply(op, (x, axis), attrs, inner)
+
+
+def cumsum(
+    x: Any,
+    axis: Any = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return the running sums of x along an axis.
+
+    >>> cumsum([1, 2, 3]).numpy().tolist()
+    [1, 3, 6]
+    >>> cumsum([1, 2, 3], exclusive=True, reverse=True).numpy().tolist()
+    [5, 3, 0]
+    """
+    return _cumulate(CUMSUM, x, axis, exclusive, reverse, name)
+
+
+def cumprod(
+    x: Any,
+    axis: Any = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return the running products of x along an axis.
+
+    >>> cumprod([2, 3, 4]).numpy().tolist()
+    [2, 6, 24]
+    >>> cumprod([2, 3, 4], exclusive=True).numpy().tolist()
+    [1, 2, 6]
+    """
+    return _cumulate(CUMPROD, x, axis, exclusive, reverse, name)
+
+
+def cumulative_logsumexp(
+    x: Any,
+    axis: Any = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return the logarithms of the running sums of exp(x), which may be too large themselves.
+
+    >>> cumulative_logsumexp([0.0, 1000.0]).numpy().tolist()
+    [0.0, 1000.0]
+    """
+    return _cumulate(CUMULATIVE_LOGSUMEXP, x, axis, exclusive, reverse, name)

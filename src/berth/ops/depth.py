@@ -1,0 +1,146 @@
+"""Blocks of a picture as channels of its points, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from berth.dtypes import ALL
+from berth.ops.builder import apply
+from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed
+from berth.ops.rules import Misfit, check_rank, everywhere_but_strings
+
+_PLACES = {"NHWC": (1, 2, 3), "NCHW": (2, 3, 1)}
+"""Which axes are height, width and channels."""
+
+
+def _divided(size: int | None, by: int, at_run: str) -> int | None:
+    if size is not None and size % by:
+        message = f"Dimension size must be evenly divisible by {by} but is {size}"
+        raise Misfit(message, at_run)
+    return None if size is None else size // by
+
+
+def _deep_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    tensor, block = inputs[0], attrs["block_size"]
+    check_rank(tensor.dims, 4)
+    dims = list(tensor.dims or (None,) * 4)
+    high, wide, deep = _PLACES[attrs["data_format"]]
+    at_run = (
+        f"Image width {dims[wide]} and height {dims[high]} should be divisible by block_size: "
+        f"{block}"
+    )
+    dims[high] = _divided(dims[high], block, at_run)
+    dims[wide] = _divided(dims[wide], block, at_run)
+    channels = dims[deep]
+    dims[deep] = None if channels is None else channels * block * block
+    return ((tensor.dtype.base_dtype, tuple(dims)),)
+
+
+def _flat_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    tensor, block = inputs[0], attrs["block_size"]
+    check_rank(tensor.dims, 4)
+    dims = list(tensor.dims or (None,) * 4)
+    high, wide, deep = _PLACES[attrs["data_format"]]
+    area = block * block
+    at_run = f"Input depth dimension {dims[deep]} should be divisible by: {area}"
+    dims[deep] = _divided(dims[deep], area, at_run)
+    for axis in (high, wide):
+        size = dims[axis]
+        dims[axis] = None if size is None else size * block
+    return ((tensor.dtype.base_dtype, tuple(dims)),)
+
+
+def _as_blocks(flat: Any, deep: Any, attrs: Attrs) -> tuple[Any, Any]:
+    """View both arrays with the same axes: rows and columns of blocks, and those inside."""
+    block = attrs["block_size"]
+    if attrs["data_format"] == "NHWC":
+        n, h, w, c = flat.shape
+        inside = flat.reshape(n, h // block, block, w // block, block, c)
+        outside = deep.reshape(n, h // block, w // block, block, block, c)
+        return inside, outside.transpose(0, 1, 3, 2, 4, 5)
+    n, c, h, w = flat.shape
+    inside = flat.reshape(n, c, h // block, block, w // block, block)
+    outside = deep.reshape(n, block, block, c, h // block, w // block)
+    return inside, outside.transpose(0, 3, 4, 1, 5, 2)
+
+
+def _bind_deep(launch: Launch) -> Call:
+    flat, deep = _as_blocks(launch.inputs[0], launch.outputs[0], launch.attrs)
+    return launch.xp.copyto, (deep, flat)
+
+
+def _bind_flat(launch: Launch) -> Call:
+    flat, deep = _as_blocks(launch.outputs[0], launch.inputs[0], launch.attrs)
+    return launch.xp.copyto, (flat, deep)
+
+
+def _op(name: str, infer: Any, bind: Bind) -> OpDef:
+    kernels = everywhere_but_strings(bind)
+    return OpDef(name, "input:T", infer, types={"T": ALL}, kernels=kernels)
+
+
+SPACE_TO_DEPTH = _op("SpaceToDepth", _deep_type, _bind_deep)
+DEPTH_TO_SPACE = _op("DepthToSpace", _flat_type, _bind_flat)
+
+
+def _attrs(op: OpDef, block_size: int, data_format: str) -> dict[str, Any]:
+    if block_size < 2:
+        raise ValueError(
+            f"Attr 'block_size' of '{op.name}' Op passed {block_size} less than minimum 2."
+        )
+    if data_format not in _PLACES:
+        known = '", "'.join(_PLACES)
+        raise ValueError(
+            f"Value for attr 'data_format' of \"{data_format}\" is not in the list of allowed "
+            f'values: "{known}"'
+        )
+    return {"block_size": int(block_size), "data_format": data_format}
+
+
+def space_to_depth(
+    input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
+) -> Any:
+    """Turn each block of a picture into channels of one point.
+
+    >>> space_to_depth([[[[1], [2]], [[3], [4]]]], 2).numpy().tolist()
+    [[[[1, 2, 3, 4]]]]
+    """
+    return apply(
+        SPACE_TO_DEPTH, (input,), _attrs(SPACE_TO_DEPTH, block_size, data_format), name
+    )
+
+
+def space_to_depth_v1(
+    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+) -> Any:
+    """Turn each block of a picture into channels of one point, as `space_to_depth`.
+
+    >>> space_to_depth_v1([[[[1], [2]], [[3], [4]]]], 2).numpy().tolist()
+    [[[[1, 2, 3, 4]]]]
+    """
+    return space_to_depth(input, block_size, data_format, name)
+
+
+def depth_to_space(
+    input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
+) -> Any:
+    """Turn the channels of each point of a picture into a block of points.
+
+    >>> depth_to_space([[[[1, 2, 3, 4]]]], 2).numpy().tolist()
+    [[[[1], [2]], [[3], [4]]]]
+    """
+    return apply(
+        DEPTH_TO_SPACE, (input,), _attrs(DEPTH_TO_SPACE, block_size, data_format), name
+    )
+
+
+def depth_to_space_v1(
+    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
+) -> Any:
+    """Turn the channels of each point of a picture into a block, as `depth_to_space`.
+
+    >>> depth_to_space_v1([[[[1, 2, 3, 4]]]], 2).numpy().tolist()
+    [[[[1], [2]], [[3], [4]]]]
+    """
+    return depth_to_space(input, block_size, data_format, name)

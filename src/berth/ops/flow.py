@@ -1,0 +1,183 @@
+"""Calls: operations that run graphs of their own, as the values of a run decide.
+
+Their attribute ``bodies`` holds what they may run: each has a graph, its ``outputs``, and
+says which inputs of the call it ``takes``. A call has no kernel that does anything: a run
+computes what it takes, runs the bodies on the host's account, and goes on with the results.
+
+    If, Case    takes the choice, then what the bodies take; gives what the chosen body gives
+    While       takes the loop variables, then what condition and body take; gives the
+                variables at the end, the number of iterations, and *rows*: what the body
+                gives beside the next variables, of all iterations, one below the other
+    ForEach     takes the number of iterations, loop variables, *sequences*, of which the
+                body sees one element at a time, and what the body takes; gives as `While`
+
+Where a body has an effect (it writes, prints, may fail on purpose), or reads a variable, the
+call is the one of its kind that is stateful.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from berth.dtypes import int32
+from berth.errors import InvalidArgumentError
+from berth.ops.opdef import Attrs, Infer, OpDef, OutputType, everywhere
+from berth.ops.rules import bind_nothing, check_rank
+from berth.ops.shape import Dims, bracketed
+
+
+class Kind(NamedTuple):
+    """A call with effects, and the same without any."""
+
+    stateful: OpDef
+    stateless: OpDef
+
+
+def _kind(name: str, arguments: str, infer: Infer) -> Kind:
+    kernels = everywhere(bind_nothing)
+    return Kind(
+        OpDef(name, arguments, infer, kernels=kernels, is_call=True, is_stateful=True),
+        OpDef(f"Stateless{name}", arguments, infer, kernels=kernels, is_call=True),
+    )
+
+
+# --- choices --------------------------------------------------------------------------------
+
+
+def common_dims(shapes: Sequence[Dims]) -> Dims:
+    """Return what several shapes have in common.
+
+    >>> common_dims([(2, 3), (2, 5)]), common_dims([(2,), (2, 3)])
+    ((2, None), None)
+    """
+    first, *others = shapes
+    for dims in others:
+        if first is None or dims is None or len(first) != len(dims):
+            return None
+        first = tuple(x if x == y else None for x, y in zip(first, dims, strict=True))
+    return first
+
+
+def _chosen_types(inputs: Sequence[Any], attrs: Attrs) -> Sequence[OutputType]:
+    check_rank(inputs[0].dims, 0)
+    types = []
+    for column in zip(*(body.outputs for body in attrs["bodies"]), strict=True):
+        given = [tensor for tensor in column if tensor is not None]
+        types.append((given[0].dtype.base_dtype, common_dims([t.dims for t in given])))
+    return types
+
+
+IF = _kind("If", "cond:bool input:Any*", _chosen_types)
+CASE = _kind("Case", "branch_index:int32 input:Any*", _chosen_types)
+
+# --- loops ----------------------------------------------------------------------------------
+
+
+def _loop_types(inputs: Sequence[Any], attrs: Attrs) -> Sequence[OutputType]:
+    return _types_after(None, attrs)
+
+
+def _each_types(inputs: Sequence[Any], attrs: Attrs) -> Sequence[OutputType]:
+    count = inputs[0].value
+    check_rank(inputs[0].dims, 0)
+    return _types_after(None if count is None else int(count), attrs)
+
+
+def _types_after(count: int | None, attrs: Attrs) -> Sequence[OutputType]:
+    body, n_variables = attrs["bodies"][-1], attrs["n_variables"]
+    variables = [
+        (tensor.dtype.base_dtype, dims)
+        for tensor, dims in zip(body.outputs[:n_variables], attrs["invariants"], strict=True)
+    ]
+    rows = [row_type(tensor, count) for tensor in body.outputs[n_variables:]]
+    return [*variables, (int32, ()), *rows]
+
+
+def row_type(tensor: Any, count: int | None = None) -> OutputType:
+    """Return the type of all the values that a tensor has in a loop, one below the other."""
+    dims = tensor.dims
+    return tensor.dtype.base_dtype, None if dims is None else (count, *dims)
+
+
+WHILE = _kind("While", "input:Any*", _loop_types)
+FOR_EACH = _kind("ForEach", "count:int32 input:Any*", _each_types)
+CHOICES = (*IF, *CASE)
+LOOPS = (*WHILE, *FOR_EACH)
+
+# --- doing them -----------------------------------------------------------------------------
+
+RunBody = Callable[[int, Sequence[Any]], Sequence[Any]]
+"""Runs the body at a position, given the inputs of the call as they are now."""
+Stack = Callable[[int, Sequence[Any]], Any]
+"""Puts the values of a row, one for each iteration, below each other."""
+
+
+def follow(
+    definition: OpDef, attrs: Attrs, values: Sequence[Any], run: RunBody, stack: Stack
+) -> list[Any]:
+    """Do a call: decide by values which body to run, and how often; return its outputs."""
+    if definition in CHOICES:
+        return list(run(_chosen(definition, attrs, values[0]), values))
+    n_variables = attrs["n_variables"]
+    body = attrs["bodies"][-1]
+    current = list(values)
+    columns: list[list[Any]] = [[] for _ in body.outputs[n_variables:]]
+    is_each = definition in FOR_EACH
+    first = 1 if is_each else 0
+    iterations = _elements_of(attrs, values) if is_each else _while_true(run, current)
+    count = 0
+    for elements in iterations:
+        current[first + n_variables : first + n_variables + len(elements)] = elements
+        outputs = run(len(attrs["bodies"]) - 1, current)
+        current[first : first + n_variables] = outputs[:n_variables]
+        for column, value in zip(columns, outputs[n_variables:], strict=True):
+            column.append(value)
+        count += 1
+    rows = [
+        stack(number, column[::-1] if attrs["reverse"] else column)
+        for number, column in enumerate(columns)
+    ]
+    return [*current[first : first + n_variables], count, *rows]
+
+
+def _chosen(definition: OpDef, attrs: Attrs, choice: Any) -> int:
+    if len(choice.shape):
+        raise InvalidArgumentError(
+            None, None, f"The second input must be a scalar, but it has shape {_text(choice)}"
+        )
+    if definition in IF:
+        return 0 if choice else 1
+    n_bodies = len(attrs["bodies"])
+    return int(choice) if 0 <= int(choice) < n_bodies else n_bodies - 1
+
+
+def _text(value: Any) -> str:
+    return bracketed(tuple(value.shape))
+
+
+def _while_true(run: RunBody, current: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    while True:
+        [holds] = run(0, current)
+        if len(holds.shape):
+            raise InvalidArgumentError(
+                None, None, f"The condition of a loop must be a scalar, and not {_text(holds)}"
+            )
+        if not holds:
+            return
+        yield ()
+
+
+def _elements_of(attrs: Attrs, values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    count, first = int(values[0]), 1 + attrs["n_variables"]
+    sequences = values[first : first + attrs["n_sequences"]]
+    for sequence in sequences:
+        if len(sequence) < count:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"Trying to access element {len(sequence)} in a list with {len(sequence)} "
+                "elements.",
+            )
+    for position in range(count - 1, -1, -1) if attrs["reverse"] else range(count):
+        yield [sequence[position] for sequence in sequences]

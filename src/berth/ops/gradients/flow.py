@@ -1,0 +1,23 @@
+"""Gradients of what only looks on: it passes a tensor, or checks something about it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from berth.ops.checks import CHECK_NUMERICS, check_numerics
+from berth.ops.gradient import Done, gradient, not_differentiable
+from berth.ops.printing import PRINT, PRINT_V2
+
+not_differentiable(PRINT_V2)
+
+
+@gradient(PRINT)
+def _print(op: Done, grad: Any) -> Any:
+    return grad, *(None for _ in op.inputs[1:])
+
+
+@gradient(CHECK_NUMERICS)
+def _check_numerics(op: Done, grad: Any) -> Any:
+    return check_numerics(
+        grad, "Not a number (NaN) or infinity (Inf) values detected in gradient."
+    )

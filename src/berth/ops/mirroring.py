@@ -1,0 +1,170 @@
+"""Padding with what is inside: a tensor goes on beyond its edges as in a mirror.
+
+The edge itself is repeated (mode SYMMETRIC) or not (REFLECT). Borders are filled axis by
+axis, so that corners are mirrored twice; the gradient goes the same way back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from berth.dtypes import ALL, NUMBERS
+from berth.errors import InvalidArgumentError
+from berth.ops.builder import apply
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.rules import INDEX, Misfit, check_rank, copy_each, everywhere_but_strings
+from berth.ops.shape import Dims
+
+
+def _read_paddings(inputs: Sequence[Typed]) -> tuple[Dims, list[list[int]] | None]:
+    """Return the shape of the tensor and the widths of the borders, as far as known."""
+    tensor, paddings = inputs
+    check_rank(paddings.dims, 2)
+    n_axes, n_sides = paddings.dims or (None, None)
+    if n_sides not in (2, None):
+        raise ValueError(f"Dimension must be 2 but is {n_sides}")
+    dims = tensor.dims
+    if dims is None and n_axes is not None:
+        dims = (None,) * n_axes
+    if dims is not None and n_axes not in (None, len(dims)):
+        raise Misfit(
+            f"Shape must be rank {n_axes} but is rank {len(dims)}",
+            "The first dimension of paddings must be the rank of inputs"
+            f"[{n_axes},2] {list(dims)}",
+        )
+    if paddings.value is None:
+        return dims, None
+    widths = [[int(width) for width in row] for row in paddings.value]
+    for before, after in widths:
+        if min(before, after) < 0:
+            message = "Paddings must be non-negative"
+            raise Misfit(message, f"paddings must be non-negative: {before} {after}")
+    return dims, widths
+
+
+def _padded(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    dims, widths = _read_paddings(inputs)
+    return ((inputs[0].dtype.base_dtype, _resized(dims, widths, 1)),)
+
+
+def _cut(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    dims, widths = _read_paddings(inputs)
+    return ((inputs[0].dtype.base_dtype, _resized(dims, widths, -1)),)
+
+
+def _resized(dims: Dims, widths: list[list[int]] | None, sign: int) -> Dims:
+    if dims is None or widths is None:
+        return None if dims is None else (None,) * len(dims)
+    return tuple(
+        None if size is None else size + sign * sum(both)
+        for size, both in zip(dims, widths, strict=True)
+    )
+
+
+def _pairs(
+    padded: Any, paddings: Any, sizes: Sequence[int], mode: str
+) -> Iterator[tuple[Any, Any]]:
+    """Go through the borders of a padded array, each with the part that it is the mirror of."""
+    offset = 1 if mode == "REFLECT" else 0
+    widths = [(int(before), int(after)) for before, after in paddings]
+    whole = [slice(b, b + size) for (b, _), size in zip(widths, sizes, strict=True)]
+    for axis, ((before, after), size) in enumerate(zip(widths, sizes, strict=True)):
+        _check_widths(before, after, size, offset)
+        end = before + size
+        for target, source in (
+            (slice(0, before), slice(before + offset, 2 * before + offset)),
+            (slice(end, end + after), slice(end - offset - after, end - offset)),
+        ):
+            if target.stop > target.start:
+                border = (*whole[:axis], target, *whole[axis + 1 :])
+                inside = (*whole[:axis], source, *whole[axis + 1 :])
+                turned = (*(slice(None),) * axis, slice(None, None, -1))
+                yield padded[border], padded[inside][turned]
+        whole[axis] = slice(0, end + after)
+
+
+def _check_widths(before: int, after: int, size: int, offset: int) -> None:
+    if max(before, after) <= size - offset:
+        return
+    raise InvalidArgumentError(
+        None,
+        None,
+        f"paddings must be less than the dimension size: {before}, {after} not less than {size}"
+        if offset
+        else f"paddings must be no greater than the dimension size: {before}, {after} greater "
+        f"than {size}",
+    )
+
+
+def _inside(padded: Any, paddings: Any, sizes: Sequence[int]) -> Any:
+    parts = [slice(int(b), int(b) + n) for (b, _), n in zip(paddings, sizes, strict=True)]
+    index = (*parts, ...)  # or a part without axes would be no array
+    return padded[index]
+
+
+def _bind_pad(launch: Launch) -> Call:
+    tensor, paddings = launch.inputs
+    out = launch.outputs[0]
+    borders = _pairs(out, paddings, tensor.shape, launch.attrs["mode"])
+    pairs = ((_inside(out, paddings, tensor.shape), tensor), *borders)
+    return copy_each, (launch.xp.copyto, pairs)
+
+
+def _bind_cut(launch: Launch) -> Call:
+    padded, paddings = launch.inputs
+    out, copy = launch.outputs[0], launch.scratch[0]
+    pairs = tuple(_pairs(copy, paddings, out.shape, launch.attrs["mode"]))[::-1]
+    return _fold, (launch.xp, copy, padded, pairs, out, _inside(copy, paddings, out.shape))
+
+
+def _fold(xp: Any, copy: Any, padded: Any, pairs: Any, out: Any, inside: Any) -> None:
+    """Add each border to what it is the mirror of, the last one first."""
+    xp.copyto(copy, padded)
+    for border, mirrored in pairs:
+        xp.add(mirrored, border, mirrored)
+    xp.copyto(out, inside)
+
+
+def _copy_of_first(
+    inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
+) -> Sequence[OutputType]:
+    return ((inputs[0].dtype.base_dtype, inputs[0].dims),)
+
+
+MIRROR_PAD = OpDef(
+    "MirrorPad",
+    "input:T paddings:Tpaddings",
+    _padded,
+    types={"T": ALL, "Tpaddings": INDEX},
+    kernels=everywhere_but_strings(_bind_pad),
+    host_inputs=(1,),
+)
+MIRROR_PAD_GRAD = OpDef(
+    "MirrorPadGrad",
+    "input:T paddings:Tpaddings",
+    _cut,
+    types={"T": NUMBERS, "Tpaddings": INDEX},
+    kernels=everywhere(_bind_cut, NUMBERS, _copy_of_first),
+    host_inputs=(1,),
+)
+
+
+def mirror_pad(input: Any, paddings: Any, mode: str, name: str | None = None) -> Any:
+    """Go on beyond the edges of a tensor as in a mirror, so far along each axis.
+
+    >>> mirror_pad([1, 2, 3], [[2, 1]], "REFLECT").numpy().tolist()
+    [3, 2, 1, 2, 3, 2]
+    >>> mirror_pad([1, 2, 3], [[2, 1]], "SYMMETRIC").numpy().tolist()
+    [2, 1, 1, 2, 3, 3]
+    """
+    return apply(MIRROR_PAD, (input, paddings), {"mode": mode}, name)
+
+
+def fold_mirrors(input: Any, paddings: Any, mode: str, name: str | None = None) -> Any:
+    """Add the borders that `mirror_pad` made to what they are mirrors of.
+
+    >>> fold_mirrors([1, 10, 100], [[1, 0]], "SYMMETRIC").numpy().tolist()
+    [11, 100]
+    """
+    return apply(MIRROR_PAD_GRAD, (input, paddings), {"mode": mode}, name)

@@ -1,0 +1,74 @@
+"""Places that indices name: what shapes must fit there, and which index names none.
+
+A number names a row of a tensor. A vector of K numbers names an element of its first K axes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from berth.errors import InvalidArgumentError
+from berth.ops.rules import Misfit, merge_dims
+from berth.ops.shape import Dims, Known, bracketed
+
+
+def check_updates(dims: Dims, indices: Dims, updates: Dims) -> None:
+    """Raise Misfit unless there is an update for each vector, as large as what it names.
+
+    Vectors that are too long for the shape are left to `check_depth`, in a run.
+    """
+    if not indices or updates is None or indices[-1] is None:
+        return
+    n_outer, n_axes = len(indices) - 1, indices[-1]
+    outer = f"Dimensions [0,{n_outer}) of indices[shape={bracketed(indices)}]"
+    outer_updates = f"dimensions [0,{n_outer}) of updates[shape={bracketed(updates)}]"
+    _must_match(indices[:-1], updates[:n_outer], outer, outer_updates)
+    if dims is not None and n_axes <= len(dims):
+        inner = f"Dimensions [{n_axes},{len(dims)}) of input[shape={bracketed(dims)}]"
+        ends = f"dimensions [{n_outer},{len(updates)}) of updates[shape={bracketed(updates)}]"
+        _must_match(dims[n_axes:], updates[n_outer:], inner, ends)
+
+
+def check_depth(shape: Known, indices: Known, updates: Known) -> None:
+    """Raise InvalidArgumentError if vectors have more numbers than there are axes."""
+    n_outer, n_axes = len(indices) - 1, indices[-1]
+    if n_axes > len(shape):
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"Dimensions [{n_axes},{len(shape)}) of input[shape={bracketed(shape)}] must match "
+            f"dimensions [{n_outer},{len(updates)}) of updates[shape={bracketed(updates)}]",
+        )
+
+
+def _must_match(a: Dims, b: Dims, what: str, other: str) -> None:
+    try:
+        merge_dims(a, b)
+    except Misfit as error:
+        raise Misfit(
+            f"{what} = {bracketed(a)} must match {other} = {bracketed(b)}: {error}",
+            f"{what} must match {other}",
+        ) from None
+
+
+def no_element(indices: Any, shape: Known, what: str = "shape") -> InvalidArgumentError:
+    """Complain about the first vector of indices that names nothing in a shape."""
+    sizes = shape[: indices.shape[-1]]
+    vectors = np.asarray(indices.tolist()).reshape(-1, len(sizes))
+    outside = ((vectors < 0) | (vectors >= np.array(sizes))).any(axis=1)
+    first = int(np.argmax(outside))
+    place = ",".join(str(n) for n in np.unravel_index(first, indices.shape[:-1] or (1,)))
+    message = f"indices[{place}] = {vectors[first].tolist()} does not index into {what} "
+    return InvalidArgumentError(None, None, message + bracketed(shape))
+
+
+def no_row(indices: Any, n_rows: int, name: str = "indices") -> InvalidArgumentError:
+    """Complain about the first number that names none of so many rows."""
+    numbers = np.asarray(indices.tolist())
+    first = tuple(np.argwhere((numbers < 0) | (numbers >= n_rows))[0])
+    place = f"{name}[{','.join(str(n) for n in first)}]" if first else name
+    return InvalidArgumentError(
+        None, None, f"{place} = {numbers[first]} is not in [0, {n_rows})"
+    )

@@ -1,0 +1,110 @@
+"""The different elements of a vector, in the order in which they first come."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from berth.dtypes import ALL, as_dtype, int32
+from berth.ops.builder import apply
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
+from berth.ops.rules import Misfit, check_rank, everywhere_but_strings
+
+
+class Unique(NamedTuple):
+    """The different elements, and for each element which of them it is."""
+
+    y: Any
+    idx: Any
+
+
+class UniqueWithCounts(NamedTuple):
+    """The different elements, for each element which of them it is, and how often they come."""
+
+    y: Any
+    idx: Any
+    count: Any
+
+
+def _check_vector(x: Typed, what: str) -> None:
+    try:
+        check_rank(x.dims, 1)
+    except ValueError as error:
+        raise Misfit(str(error), f"{what} expects a 1D vector.") from None
+
+
+def _unique_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    x, dtype = inputs[0], attrs["out_idx"]
+    _check_vector(x, "unique")
+    n_different = None if x.value is None else _distinct(np, x.value)[0].size
+    n_elements = x.dims[0] if x.dims else None
+    return ((x.dtype.base_dtype, (n_different,)), (dtype, (n_elements,)))
+
+
+def _counted_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    different, which = _unique_type(inputs, attrs)
+    return (different, which, (attrs["out_idx"], different[1]))
+
+
+def _distinct(xp: Any, values: Any) -> tuple[Any, Any, Any]:
+    """Return where each different element first comes, which each is, and how often."""
+    _, first, which, counts = xp.unique(
+        values, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+    )
+    order = xp.argsort(first)
+    number = xp.empty_like(order)
+    number[order] = xp.arange(order.size)
+    return first[order], number[which], counts[order]
+
+
+def _bind_unique(launch: Launch) -> Call:
+    return _unique, (launch.xp, launch.inputs[0], tuple(launch.outputs))
+
+
+def _unique(xp: Any, values: Any, outputs: Sequence[Any]) -> None:
+    first, which, counts = _distinct(xp, values)
+    for out, found in zip(outputs, (values[first], which, counts), strict=False):
+        out[...] = found
+
+
+UNIQUE = OpDef(
+    "Unique",
+    "x:T",
+    _unique_type,
+    types={"T": ALL},
+    kernels=everywhere_but_strings(_bind_unique),
+    shape_inputs=(0,),
+)
+UNIQUE_WITH_COUNTS = OpDef(
+    "UniqueWithCounts",
+    "x:T",
+    _counted_type,
+    types={"T": ALL},
+    kernels=everywhere_but_strings(_bind_unique),
+    shape_inputs=(0,),
+)
+
+
+def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
+    """Return the different elements of a vector, and for each element which of them it is.
+
+    >>> y, idx = unique([7, 3, 7, 5])
+    >>> y.numpy().tolist(), idx.numpy().tolist()
+    ([7, 3, 5], [0, 1, 0, 2])
+    """
+    return Unique(*apply(UNIQUE, (x,), {"out_idx": as_dtype(out_idx)}, name))
+
+
+def unique_with_counts(
+    x: Any, out_idx: Any = int32, name: str | None = None
+) -> UniqueWithCounts:
+    """Return the different elements of a vector, and how often each of them comes.
+
+    >>> y, idx, count = unique_with_counts([7, 3, 7, 5])
+    >>> y.numpy().tolist(), count.numpy().tolist()
+    ([7, 3, 5], [2, 1, 1])
+    """
+    attrs = {"out_idx": as_dtype(out_idx)}
+    return UniqueWithCounts(*apply(UNIQUE_WITH_COUNTS, (x,), attrs, name))

@@ -1,0 +1,60 @@
+"""Sums of several terms, and products with single numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from berth.dtypes import as_dtype
+from berth.ops.compose import convert, scope, type_of
+from berth.ops.math import add, add_n, multiply
+from berth.ops.shape import merge, read_dims
+
+
+def accumulate_n(
+    inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
+) -> Any:
+    """Add tensors of one shape, as `add_n`; the shape and type may be stated.
+
+    >>> accumulate_n([[1, 2], [3, 4]]).numpy().tolist()
+    [4, 6]
+    """
+    total = add_n(inputs, name)
+    stated = read_dims(shape)
+    if tensor_dtype is not None and as_dtype(tensor_dtype) is not total.dtype.base_dtype:
+        raise TypeError(
+            f"tensor_dtype is {tensor_dtype}, but input is of type {total.dtype.base_dtype}"
+        )
+    merge(total.dims, stated)
+    return total
+
+
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+    """Multiply a tensor with a single number.
+
+    >>> scalar_mul(2, [1, 2]).numpy().tolist()
+    [2, 4]
+    """
+    factor = convert(scalar, type_of(x), "scalar")
+    if factor.dims not in ((), None):
+        raise ValueError(
+            "The input scalar must be a 0-D value. "
+            f"Received: scalar={scalar} with shape {factor.shape}."
+        )
+    return multiply(factor, x, name)
+
+
+def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
+    """Return the value of a polynomial at x; the coefficient of the highest power is first.
+
+    >>> polyval([1, 2, 3], 10).numpy().tolist()
+    123
+    """
+    if not isinstance(coeffs, list | tuple):
+        raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
+    with scope("polyval", name):
+        x = convert(x, None, "x")
+        dtype = x.dtype.base_dtype
+        total = convert(coeffs[0] if coeffs else 0, dtype)
+        for coefficient in coeffs[1:]:
+            total = add(convert(coefficient, dtype), multiply(total, x))
+        return total

@@ -1,0 +1,45 @@
+"""Every operation there is, with something to try it on."""
+
+from __future__ import annotations
+
+import pkgutil
+from importlib import import_module
+
+import berth.graph
+import berth.ops
+from berth.ops.opdef import CATALOGUE
+from tests.ops.array_cases import ARRAY_CASES, ARRAY_LARGE
+from tests.ops.basic_cases import BASIC_CASES, BASIC_LARGE
+from tests.ops.calls import Case
+from tests.ops.formulas import FORMULAS, dtypes_of, operands
+from tests.ops.layer_cases import LAYER_CASES, LAYER_LARGE
+from tests.ops.math_cases import MATH_CASES, MATH_LARGE
+from tests.ops.state_cases import CALL_CASES, STATE_CASES
+
+for package in (berth.ops, berth.graph):
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        import_module(module.name)
+
+ELEMENTWISE = sorted(name for name, op in CATALOGUE.items() if op.elementwise is not None)
+
+SHAPES = ((2, 3, 1), (3, 4))
+ELEMENTWISE_CASES: list[Case] = [
+    (
+        name,
+        operands(name, dtypes_of(name)[0], *SHAPES[: 2 if formula.broadcasts else 1]),
+        dict(formula.attrs),
+    )
+    for name, formula in FORMULAS.items()
+]
+EVERY = [
+    *BASIC_CASES,
+    *ARRAY_CASES,
+    *MATH_CASES,
+    *LAYER_CASES,
+    *STATE_CASES,
+    *CALL_CASES,
+    *ELEMENTWISE_CASES,
+]
+
+LARGE = [*BASIC_LARGE, *ARRAY_LARGE, *MATH_LARGE, *LAYER_LARGE]
+"""Arrays large enough to see whether others like them are made."""
