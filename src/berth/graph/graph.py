@@ -33,6 +33,12 @@ from berth.ops.signature import check_types, shape_error, wanted_types
 class Graph(Lookup):
     """A program's operations, before they are run."""
 
+    tensor_type = Tensor
+    is_function = False
+    """Whether it is the body of a function, whose operations run in the order written."""
+    outer: Graph | None = None
+    """The graph that this one, the body of one of its operations, stands inside of."""
+
     def __init__(self) -> None:
         super().__init__()
         self.names = Names()
@@ -46,6 +52,10 @@ class Graph(Lookup):
         self._colocated: list[Operation] = []
         self._controls: list[list[Operation]] = []
         self._collections: dict[str, list[Any]] = {}
+        self.kept: dict[type, Any] = {}
+        """What others keep with a graph: one object of a class."""
+        self._not_fed: set[Tensor] = set()
+        self._not_fetched: set[Operation] = set()
         self._is_finalized = False
 
     # --- making operations --------------------------------------------------------------
@@ -89,7 +99,10 @@ class Graph(Lookup):
             raise
         node.number = len(self.ops)
         node.where = mark_caller()
-        node.outputs = [Tensor(node, k, dtype, dims) for k, (dtype, dims) in enumerate(types)]
+        tensor_type = self.tensor_type
+        node.outputs = [
+            tensor_type(node, k, dtype, dims) for k, (dtype, dims) in enumerate(types)
+        ]
         for tensor in tensors:
             tensor.consumers_list.append(node)
         self.ops.append(node)
@@ -99,10 +112,8 @@ class Graph(Lookup):
     def _tensors(self, op: OpDef, inputs: Sequence[Any], name: str) -> tuple[Tensor, ...]:
         """Return the inputs as tensors of this graph, constants made of what is none."""
         for value in inputs:
-            if type(value) is not Tensor:
+            if type(value) is not self.tensor_type or value.op.graph is not self:
                 break
-            if value.op.graph is not self:
-                raise self._foreign(value)
         else:
             return tuple(inputs)
         known = [self._as_own(value) for value in inputs]
@@ -118,6 +129,10 @@ class Graph(Lookup):
         """Return the tensor that a value stands for, or the value if it is none."""
         if hasattr(value, "as_tensor"):
             value = value.as_tensor()
+        if hasattr(value, "place"):
+            raise RuntimeError(
+                "Attempting to capture an EagerTensor without building a function."
+            )
         if isinstance(value, Tensor) and value.graph is not self:
             raise self._foreign(value)
         return value
@@ -175,6 +190,21 @@ class Graph(Lookup):
 
     # --- scopes ---------------------------------------------------------------------------
 
+    def here(self) -> Graph:
+        """Return the graph that is being built: a body inside of this one, or itself."""
+        entered = inner = builder.entered()
+        while isinstance(inner, Graph):
+            if inner is self:
+                assert isinstance(entered, Graph)
+                return entered
+            inner = inner.outer
+        return self
+
+    @property
+    def outermost(self) -> Graph:
+        """The graph that it stands inside of, through all bodies; itself, if it is no body."""
+        return self if self.outer is None else self.outer.outermost
+
     @contextmanager
     def as_default(self) -> Iterator[Graph]:
         """Send operations to this graph inside the block."""
@@ -210,6 +240,10 @@ class Graph(Lookup):
             if self.devices is not stack:
                 raise RuntimeError("Exiting device scope without proper scope nesting.")
             stack.exit(scope)
+
+    def has_choice(self) -> bool:
+        """Tell whether there may be more than one device: nobody knows yet."""
+        return True
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
@@ -269,6 +303,11 @@ class Graph(Lookup):
         self._check_not_finalized()
         self._collections.setdefault(name, []).append(value)
 
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        """Keep a value under a name, or under each of several."""
+        for name in dict.fromkeys([names] if isinstance(names, str) else names):
+            self.add_to_collection(name, value)
+
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
         """List the values kept under a name; with a scope, those whose own names match it."""
         values = self._collections.get(name, [])
@@ -286,6 +325,22 @@ class Graph(Lookup):
     def get_all_collection_keys(self) -> list[str]:
         """List the names under which something is kept."""
         return [name for name, values in self._collections.items() if values]
+
+    def prevent_feeding(self, tensor: Any) -> None:
+        """Allow no run to be fed a value for a tensor."""
+        self._not_fed.add(tensor)
+
+    def is_feedable(self, tensor: Any) -> bool:
+        """Tell whether a run may be fed a value for a tensor."""
+        return tensor not in self._not_fed
+
+    def prevent_fetching(self, op: Any) -> None:
+        """Allow no run to fetch an operation, or what it computes."""
+        self._not_fetched.add(op)
+
+    def is_fetchable(self, tensor_or_op: Any) -> bool:
+        """Tell whether a run may fetch a tensor or operation."""
+        return getattr(tensor_or_op, "op", tensor_or_op) not in self._not_fetched
 
     def as_graph_def(self) -> GraphDef:
         """Describe the graph as data."""

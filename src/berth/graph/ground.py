@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from berth.graph.graph import Graph
 from berth.ops import builder
 
@@ -11,8 +9,9 @@ _ground: list[Graph] = []
 
 
 def get_default_graph() -> Graph:
-    """Return the graph that operations go to now."""
-    return cast(Graph, builder.current())
+    """Return the graph that operations go to now, or would if they were not computed."""
+    entered = builder.entered()
+    return entered if isinstance(entered, Graph) else ground_graph()
 
 
 def reset_default_graph() -> None:
@@ -25,10 +24,9 @@ def reset_default_graph() -> None:
     _ground.clear()
 
 
-def _ground_graph() -> Graph:
+def ground_graph() -> Graph:
+    """Return the graph that operations go to while no other is entered."""
     if not _ground:
         _ground.append(Graph())
     return _ground[0]
 
-
-builder.start_with(_ground_graph)

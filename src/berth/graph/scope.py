@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 from berth.callsite import CallSite, call_site
@@ -43,6 +44,13 @@ class DeviceStack:
         self._settled: tuple[str, tuple[DeviceScope, ...]] | None = ("", ())
         """What a node that asks for nothing yet gets, if no function has to be asked."""
 
+    def copy(self) -> DeviceStack:
+        """Return a stack with the same scopes, to be opened and closed apart."""
+        stack = DeviceStack()
+        stack._scopes = list(self._scopes)
+        stack._settled = self._settled
+        return stack
+
     def enter(self, device: DeviceRequest) -> DeviceScope:
         """Open a scope; ValueError if the name cannot be read."""
         scope = DeviceScope(_read(device), _written(device), call_site())
@@ -56,6 +64,12 @@ class DeviceStack:
             raise RuntimeError("Exiting device scope without proper scope nesting.")
         self._scopes.pop()
         self._settled = None
+
+    def wanted(self) -> str:
+        """Return the device that a node made now would ask for."""
+        node = SimpleNamespace(device="")
+        self.apply(node)
+        return str(node.device)
 
     def apply(self, op: Placeable) -> tuple[DeviceScope, ...]:
         """Set the device a new node asks for; return the scopes that had a say."""

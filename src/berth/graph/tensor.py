@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from berth.dtypes import DType
 from berth.graph.default import session_for
-from berth.ops.operators import Operators
+from berth.ops.operators import AnyTensor
 from berth.ops.shape import Dims, TensorShape, merge, read_dims, text
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from berth.graph.operation import Operation
 
 
-class Tensor(Operators):
+class Tensor(AnyTensor):
     """A symbol for one output of an operation."""
 
     __slots__ = ("__weakref__", "consumers_list", "dims", "dtype", "op", "value_index")

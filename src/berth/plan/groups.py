@@ -166,10 +166,13 @@ def makes_variable(op: Operation) -> bool:
 def variable_inputs(op: Operation) -> list[Operation]:
     """List the operations whose variables this one takes.
 
-    A handle is always taken as such. A reference is one to operations that read or write
-    through it, as their first input; to all others it is a value like any.
+    A handle is always taken as such, but by a call, whose bodies go to the variable. A
+    reference is one to operations that read or write through it, as their first input; to
+    all others it is a value like any.
     """
     inputs = op.inputs
+    if op.definition.is_call:
+        return []
     sources = [tensor.op for tensor in inputs if tensor.dtype is resource]
     if op.definition.access is not None and inputs[0].dtype.is_ref:
         sources.insert(0, inputs[0].op)

@@ -67,8 +67,14 @@ def _find_parents(plan: Plan) -> None:
     """Let outputs share the bytes of their input, where a step only passes them on."""
     for step in plan.steps:
         definition = step.op.definition
-        passes_on = definition.is_alias or definition.access in (Access.READ, *_WRITES)
-        if passes_on and step.outputs and not step.members and not step.is_known:
+        if not step.outputs or step.members or step.is_known:
+            continue
+        is_reference = step.outputs[0].tensor.dtype.is_ref
+        if (
+            definition.is_alias
+            or definition.access is Access.READ
+            or (definition.access in _WRITES and is_reference)
+        ):
             step.outputs[0].root = step.inputs[0]
 
 
@@ -146,7 +152,8 @@ def _find_homes(plan: Plan) -> None:
     for fetched in plan.fetches:
         root = fetched.root
         is_ours = root.home is Home.WORKSPACE and root.step is not None
-        if root.device == HOST and is_ours and root.nbytes >= LARGE:
+        is_given = root.device == HOST or plan.request.stays
+        if is_given and is_ours and root.nbytes >= LARGE:
             root.home = Home.FETCH
 
 
@@ -218,7 +225,8 @@ class _Workspace:
             wanted: list[Any] = [(uint8, (n_bytes,))]
         elif step.kernel.scratch is not None and not step.is_known:
             types = [(value.dtype, value.dims) for value in step.outputs]
-            wanted = list(step.kernel.scratch(step.inputs, types))
+            rule, attrs = step.kernel.scratch, step.op.attrs
+            wanted = list(rule(step.inputs, types, attrs, self._n_threads))
         else:
             return ()
         scratch = []

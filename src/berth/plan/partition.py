@@ -64,9 +64,9 @@ def partition(
 
 
 def _place_sources(plan: Plan, device_of: Callable[[Operation], int]) -> None:
-    for value in plan.feeds:
+    for value, feed in zip(plan.feeds, plan.request.feeds, strict=True):
         if value is not None:
-            value.device = HOST
+            value.device = feed.device
     for value in plan.sources:
         value.device = device_of(value.tensor.op)
 

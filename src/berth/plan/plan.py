@@ -165,6 +165,8 @@ class Feed(NamedTuple):
 
     tensor: Tensor
     dims: Known
+    device: int = 0
+    """Where it is; what a session is fed is on the host."""
 
 
 class Request(NamedTuple):
@@ -175,6 +177,8 @@ class Request(NamedTuple):
     feeds: tuple[Feed, ...]
     is_traced: bool = False
     """A traced run does all the work, so that there is something to see."""
+    stays: bool = False
+    """Whether what is fetched stays on its device, and does not come to the host."""
 
 
 class Plan:
@@ -197,6 +201,8 @@ class Plan:
         self.workspace_bytes: dict[int, int] = {}
         """The size of the workspace on each device."""
         self.folded: list[Operation] = []
+        self.then: Sequence[Operation] = ()
+        """The calls that follow, of a plan that is only the first part of a run."""
         self.work_seconds: dict[int, float] = {}
         """A rough guess of the time each device will take."""
 
@@ -230,6 +236,8 @@ def explain_plan(plan: Plan) -> str:
             lines += [f"  {line}" for line in _step_lines(plan, step)]
     for device, nbytes in sorted(plan.workspace_bytes.items()):
         lines.append(f"Workspace on {names[device]}: {nbytes} bytes")
+    for op in plan.then:
+        lines.append(f"Then {op.name} ({op.type}), as values decide, and what waits for it")
     return "\n".join(lines) + "\n"
 
 

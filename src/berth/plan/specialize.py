@@ -22,6 +22,7 @@ from berth.ops.array import CONST, PLACEHOLDER
 from berth.ops.evaluate import evaluate
 from berth.ops.opdef import Access
 from berth.ops.shape import Dims, bracketed, is_known
+from berth.ops.state import variable_of
 from berth.plan.plan import Home, Plan, Request, Step, Value
 
 FOLD_AT_MOST = 2**16
@@ -46,6 +47,9 @@ class Blocked(NamedTuple):
     """Tensors whose values decide how the rest is planned."""
     ops: list[Operation]
     """The operations that wait for them, directly or not."""
+    calls: list[Operation]
+    """Those among them that are done on the host's account, as soon as they have their inputs:
+    they run graphs of their own, or nobody else knows the shapes of their outputs."""
 
 
 def needed_ops(request: Request, done: frozenset[Operation] = frozenset()) -> list[Operation]:
@@ -91,7 +95,7 @@ class _Specializer:
         self._folds = not request.is_traced
         self._values: dict[Tensor, Value] = {}
         self._steps: dict[Operation, Step] = {}
-        self._blocked = Blocked([], [])
+        self._blocked = Blocked([], [], [])
         self._blocked_ops: set[Operation] = set()
         self._has_news = bool(knowledge.dims)
         """Whether shapes are known better than the graph knows them."""
@@ -106,7 +110,7 @@ class _Specializer:
         return self.plan, self._blocked
 
     def _take_feeds(self) -> None:
-        for tensor, dims in self.plan.request.feeds:
+        for tensor, dims, _ in self.plan.request.feeds:
             value = Value(tensor, tensor.dtype.base_dtype, dims, None)
             value.home = Home.FEED
             value.value = self._known.values.get(tensor)
@@ -185,8 +189,11 @@ class _Specializer:
             return
         if op.definition.host_inputs and self._wants_values(op, inputs):
             return
+        if op.definition.is_call:
+            self._call(op)
+            return
         if op.definition.access is not None and inputs[0].home is Home.FEED:
-            raise _not_a_variable(op)
+            inputs[0] = self._written_before(op)
         types = self._types(op, inputs)
         if types is None:
             return
@@ -204,6 +211,19 @@ class _Specializer:
             step.outputs.append(output)
             values.setdefault(tensor, output)  # unless it is fed
         self._add_step(step)
+
+    def _written_before(self, op: Operation) -> Value:
+        """Return the variable whose reference an earlier part of the run gave."""
+        tensor = op.inputs[0]
+        if tensor.op not in self._known.done:
+            raise _not_a_variable(op)
+        variable = variable_of(tensor)
+        self._add_source(variable)
+        return self._values[variable.outputs[0]]
+
+    def _call(self, op: Operation) -> None:
+        self._blocked.calls.append(op)
+        self._block(op)
 
     def _block(self, op: Operation) -> None:
         self._blocked_ops.add(op)
@@ -243,6 +263,9 @@ class _Specializer:
     def _wants_shapes(self, op: Operation, inputs: list[Value]) -> None:
         """Block an operation until the values that decide its shape are known."""
         deciding = [inputs[position].tensor for position in op.definition.shape_inputs]
+        if not deciding and op.definition.perform is not None:
+            self._call(op)
+            return
         if not deciding:
             raise InvalidArgumentError(
                 None,

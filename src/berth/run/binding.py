@@ -23,20 +23,22 @@ from berth.devices.device import Device
 from berth.dtypes import string
 from berth.graph.operation import Operation
 from berth.ops.array import CONST
-from berth.ops.opdef import Access, Call, Launch
+from berth.ops.opdef import Access, Call, Launch, Parts
 from berth.plan.layout import LARGE
 from berth.plan.partition import HOST
 from berth.plan.plan import Copy, Home, Plan, Stage, Step, Value
 from berth.run.fused import FusedCall
+from berth.run.parts import over_pool
 from berth.run.stage import BoundStage, fail
 from berth.run.state import SessionState, VariableSlot, uninitialized
 from berth.run.threads import Pool
 from berth.run.transfers import (
+    copy_out,
     download,
     fetch_from,
     give,
     give_copy,
-    host_array,
+    result_array,
     transfer,
     upload,
     wait,
@@ -57,6 +59,7 @@ class Binding:
         self._arrays: dict[Value, Array] = {}
         self._fused: dict[Step, FusedCall] = {}
         self._failures: list[str] = []
+        self._may_move: list[tuple[VariableSlot, Array]] = []
         self.stages: list[BoundStage] = []
         self._workspaces: dict[int, Workspace] = {}
         self._streams: dict[int, Stream] = {}
@@ -80,7 +83,12 @@ class Binding:
         self._small_feeds = [
             (k, self.array_of(value))
             for k, value in enumerate(plan.feeds)
-            if value is not None and value not in self._late
+            if value is not None and value not in self._late and self._is_host(value.device)
+        ]
+        self._remote_feeds = [
+            (k, self.array_of(value), self._streams_at(value.device))
+            for k, value in enumerate(plan.feeds)
+            if value is not None and value not in self._late and not self._is_host(value.device)
         ]
         self._large_feeds = [
             (k, value)
@@ -106,7 +114,10 @@ class Binding:
     def _bind_sources(self) -> None:
         for value in self.plan.sources:
             if value.home is Home.VARIABLE:
-                self._arrays[value] = self._state.variable(*_variable(value)).array
+                slot = self._state.variable(*_variable(value))
+                self._arrays[value] = slot.array
+                if self._state.moves:
+                    self._may_move.append((slot, slot.array))
             elif value.tensor.op.definition is CONST:
                 self._arrays[value] = self._state.constant(value.tensor, value.device)
             else:  # it was folded, and another plan may have another value for it
@@ -172,11 +183,13 @@ class Binding:
         else:
             memory = self._state.memory_of(op) if definition.is_stateful else None
         scratch = [array_of(value) for value in step.scratch]
-        launch = Launch(self._xp(step.device), inputs, outputs, op.attrs, scratch, memory)
+        xp, n_threads = self._xp(step.device), self._pool.n_threads
+        launch = Launch(xp, inputs, outputs, op.attrs, scratch, memory, n_threads)
         try:
-            call = step.kernel.bind(launch)
+            bound = step.kernel.bind(launch)
         except Exception as error:
             fail(error, op)
+        call = over_pool(bound, self._pool) if isinstance(bound, Parts) else bound
         if definition.access is Access.ASSIGN and call is not None:
             slot = self._state.variable(*_variable(step.inputs[0].root))
             return _assign, (*call, slot)
@@ -226,13 +239,18 @@ class Binding:
             self._streams[device] = self._stream(device)
         return self._streams[device]
 
+    def _is_host(self, device: int) -> bool:
+        return self._devices[device].device_type == "CPU"
+
     def _fetcher(self, position: int) -> Callable[[], Any]:
         """Make the function that gives the caller one of the fetched values."""
         value = self.plan.fetches[position]
+        if self.plan.request.stays:
+            return self._keeper(position, value)
         array = self._arrays.get(value)
         first = next(k for k, v in enumerate(self.plan.fetches) if v.root is value.root)
         if self._devices[value.device].device_type != "CPU":
-            host = partial(host_array, self._devices[HOST], value)
+            host = partial(result_array, self._devices[HOST], value, self._devices)
             stream = self._streams_at(value.device)
             return partial(fetch_from, stream, self.array_of(value), host)
         if value.root in self._late:
@@ -241,6 +259,15 @@ class Binding:
         if array is None:
             array = self.array_of(value)
         return partial(array.__getitem__, ()) if array.ndim == 0 else array.copy
+
+    def _keeper(self, position: int, value: Value) -> Callable[[], Any]:
+        """Make the function that gives the caller a value on the device where it is."""
+        first = next(k for k, v in enumerate(self.plan.fetches) if v.root is value.root)
+        if value.root in self._late and value.root.home is Home.FETCH and position == first:
+            return partial(give, self.array_of, value)
+        copy_to = partial(result_array, self._devices[value.device], value, self._devices)
+        stream = self._streams_at(value.device)
+        return partial(copy_out, stream, copy_to, self._xp(value.device), self.array_of, value)
 
     # --- running it -------------------------------------------------------------------------
 
@@ -251,15 +278,24 @@ class Binding:
                 fail(uninitialized(slot.op), slot.op)
         for position, array in self._small_feeds:
             array[...] = feeds[position]
+        for position, array, stream in self._remote_feeds:
+            stream.transfer(array, feeds[position])
         if self._late:
             for position, value in self._large_feeds:
                 self._arrays[value] = feeds[position]
             for value in self._outputs:
-                self._arrays[value] = host_array(self._devices[value.device], value)
+                self._arrays[value] = result_array(
+                    self._devices[value.device], value, self._devices
+                )
             for stage in self.stages:
                 for position, step in stage.late:
                     call = self._bind_step(step)
                     stage.calls[position] = call or (_nothing, ())
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the variables are still where they were."""
+        return all(slot.array is array for slot, array in self._may_move)
 
     def finish(self) -> list[Any]:
         """Return what the caller gets, after a run."""

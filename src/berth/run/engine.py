@@ -6,14 +6,16 @@ import gc
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from berth.devices.device import Device
 from berth.errors import OpError, OutOfMemoryError
+from berth.graph.func_graph import FuncGraph
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
+from berth.graph.tensor import Tensor
 from berth.plan.compiler import NOTHING, Site, compile_plan
 from berth.plan.placement import Placement
 from berth.plan.placer import place
@@ -21,10 +23,11 @@ from berth.plan.plan import Plan, Request
 from berth.plan.specialize import Blocked, Knowledge, needed_ops
 from berth.plan.walk import document_order
 from berth.run.binding import Binding
+from berth.run.calls import BodyState, Calls
 from berth.run.executor import Executor
 from berth.run.runner import Runner
 from berth.run.segments import SegmentedRunner
-from berth.run.stage import failure
+from berth.run.stage import fail, failure
 from berth.run.state import SessionState
 from berth.run.threads import Pool, n_cores
 
@@ -63,19 +66,30 @@ class Engine:
         devices: Sequence[Device],
         options: Options,
         reclaim: Callable[[], None],
+        *,
+        state: SessionState | None = None,
+        pool: Pool | None = None,
+        around: Engine | None = None,
     ) -> None:
         self.graph = graph
         self.devices = devices
-        self.state = SessionState(devices)
+        self.state = state or SessionState(devices)
         self.placement: Placement | None = None
         """The newest placement."""
         self._options = options
         self._reclaim = reclaim
         """Gives memory back that plans keep for their next run, here and in other sessions."""
         self._n_placed = 0
+        self._around = around
+        """The engine of the graph that this one's, a body, stands inside of."""
         self._pinned: dict[Operation, Device] = {}
-        self._executor = Executor()
-        self._pool = Pool(options.n_threads or n_cores())
+        if around is None:
+            self._executor = Executor()
+            self._pool = pool or Pool(options.n_threads or n_cores())
+        else:
+            self._executor, self._pool = around._executor, around._pool
+        self._calls = Calls(self._engine_of_body)
+        self._owns_pool = pool is None
         self._runners: dict[Request, Runner | SegmentedRunner] = {}
         self._lock = threading.RLock()
 
@@ -108,7 +122,7 @@ class Engine:
 
         plan, blocked = compile_here(request, NOTHING)
         if blocked.ops:
-            return SegmentedRunner(request, compile_here, self._runner_of)
+            return SegmentedRunner(request, compile_here, self._runner_of, self._do_call)
         return self._runner_of(plan)
 
     def _runner_of(self, plan: Plan) -> Runner:
@@ -116,7 +130,58 @@ class Engine:
         return Runner(plan, lambda: self._bind(plan), self._executor, self._is_anything_running)
 
     def _is_anything_running(self) -> bool:
-        return any(runner.n_running > 0 for runner in list(self._runners.values()))
+        if self._around is not None:
+            return self._around._is_anything_running()
+        return self.is_running
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a plan is being run, of the graph or of a body in it."""
+        runners = list(self._runners.values())
+        bodies = self._calls.engines
+        return any(r.n_running > 0 for r in runners) or any(b.is_running for b in bodies)
+
+    # --- calls ----------------------------------------------------------------------------
+
+    def _do_call(
+        self,
+        op: Operation,
+        inputs: Sequence[Any],
+        wanted: frozenset[int],
+        run_stage: Any,
+        is_traced: bool,
+    ) -> Sequence[Any]:
+        try:
+            perform = op.definition.perform
+            if perform is not None:
+                return perform(inputs, op.attrs)
+            return self._calls.run(op, inputs, wanted, run_stage, is_traced)
+        except Exception as error:
+            fail(error, op)
+
+    def _engine_of_body(self, graph: FuncGraph) -> Engine:
+        """Make what runs a body: on the same devices, with the same variables."""
+        engine = Engine(
+            graph,
+            self.devices,
+            self._options._replace(place_pruned_graph=False),
+            self._reclaim,
+            state=BodyState(graph, self.state, self.devices),
+            around=self,
+        )
+        for op, behind in graph.handles.items():
+            engine._pinned[op] = self._device_of_variable(behind)
+        return engine
+
+    def _device_of_variable(self, behind: Any) -> Device:
+        if not isinstance(behind, Tensor):
+            device: Device = behind.device
+            return device
+        if self._around is not None:
+            return self._around._device_of_variable(behind)
+        return self._pinned[behind.op]
+
+    # --- plans ----------------------------------------------------------------------------
 
     def _make_room(self) -> None:
         """Before a new plan: of many old ones, let only the newest keep their memory."""
@@ -187,4 +252,5 @@ class Engine:
             self._runners.clear()
             self.state.clear()
             self._executor.close()
-            self._pool.close()
+            if self._owns_pool:
+                self._pool.close()

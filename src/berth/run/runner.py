@@ -60,10 +60,14 @@ class Runner:
 
     def _take(self) -> Binding | None:
         """Take a binding that is free, if there is one. Several threads may try at once."""
-        try:
-            return self._free.pop()
-        except IndexError:
-            return None
+        while True:
+            try:
+                binding = self._free.pop()
+            except IndexError:
+                return None
+            if binding.is_current:
+                return binding
+            self._drop(binding)
 
     def _another(self) -> Binding:
         """Make one more binding, or wait for one."""
@@ -94,5 +98,8 @@ class Runner:
     def drop_idle(self) -> None:
         """Give the memory of the bindings back that no run is using."""
         while (binding := self._take()) is not None:
-            binding.free()
-            self._count(-1)
+            self._drop(binding)
+
+    def _drop(self, binding: Binding) -> None:
+        binding.free()
+        self._count(-1)

@@ -1,8 +1,9 @@
-"""Runs whose shapes depend on values: in segments, each planned when its shapes are known.
+"""Runs that cannot be planned as a whole: in segments, each planned when its time comes.
 
-A segment computes what the next one has to know: values that decide shapes, and everything
-else that the blocked operations take. All of it comes back to the host, and is fed to the
-next segment. What has run does not run again.
+A segment computes what the next one has to know: values that decide shapes, what calls take,
+and everything else that the blocked operations take. All of it comes back to the host. Then
+the calls are done (`run.calls` runs their bodies), and their results are fed to the next
+segment, with all that was computed before. What has run does not run again.
 
 Plans are kept, by the shapes and values that they were made for.
 """
@@ -10,7 +11,7 @@ Plans are kept, by the shapes and values that they were made for.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,87 +21,146 @@ from berth.ops.convert import dtype_of, frozen
 from berth.ops.evaluate import HostValue
 from berth.plan.plan import Feed, Plan, Request
 from berth.plan.specialize import Blocked, Knowledge, needed_ops
+from berth.run.calls import as_array
 from berth.run.runner import Runner
 
 MOST_PLANS = 64
 Compile = Callable[[Request, Knowledge], tuple[Plan, Blocked]]
+DoCall = Callable[[Operation, Sequence[Any], frozenset[int], Any, bool], Sequence[Any]]
+"""Does a call, given what it takes; the outputs of these positions are wanted."""
+
+
+class _Segment(NamedTuple):
+    """What can be done at some point of a run."""
+
+    plan: Plan
+    runner: Runner | None
+    """What does it; None if there is nothing to compute."""
+    request: Request
+    blocked: Blocked
+    """What has to wait. If nothing has to, this is the last segment."""
+    done: frozenset[Operation]
+    """What has run when it is over."""
+    calls: Sequence[tuple[Operation, frozenset[int]]]
+    """The calls that are done then, and which of their outputs are wanted."""
 
 
 class SegmentedRunner:
     """A request that is planned while it runs."""
 
     def __init__(
-        self, request: Request, compile_plan: Compile, make_runner: Callable[[Plan], Runner]
+        self,
+        request: Request,
+        compile_plan: Compile,
+        make_runner: Callable[[Plan], Runner],
+        do_call: DoCall,
     ) -> None:
         self.request = request
         self._compile = compile_plan
         self._make_runner = make_runner
-        self._plans: dict[Any, tuple[Plan, Blocked]] = {}
-        self._runners: dict[Any, Runner] = {}
+        self._do_call = do_call
+        self._segments: dict[Any, _Segment] = {}
 
     def run(self, feeds: Sequence[Any], run_stage: Any = None) -> list[Any]:
         """Run the request once; return the fetched values."""
         progress = _Progress(self.request, feeds)
         while True:
-            request, knowledge, key = progress.next_request()
-            plan, blocked = self._planned(key, request, knowledge)
-            if not blocked.ops:
-                fed = progress.arrays(request)
-                results = self._runner(key, plan).run(fed, run_stage)
-                return progress.finish(request, results)
-            part = progress.part(request, blocked)
-            # The first segment of this key: its own plan cannot be blocked any more.
-            part_key = (key, "part")
-            plan, _ = self._planned(part_key, part, knowledge)
-            results = self._runner(part_key, plan).run(progress.arrays(part), run_stage)
-            progress.learn(request, part, blocked, results)
+            segment = self._segment(progress)
+            results: Sequence[Any] = ()
+            if segment.runner is not None:
+                results = segment.runner.run(progress.arrays(segment.request), run_stage)
+            progress.take(segment, results)
+            if not segment.blocked.ops:
+                return progress.finish(segment)
+            for op, wanted in segment.calls:
+                given = [progress.value_of(tensor) for tensor in op.inputs]
+                outputs = self._do_call(op, given, wanted, run_stage, self.request.is_traced)
+                progress.take_outputs(op, outputs, wanted)
+            progress.learn(segment.blocked)
 
-    def _planned(
-        self, key: Any, request: Request, knowledge: Knowledge
-    ) -> tuple[Plan, Blocked]:
-        found = self._plans.get(key)
+    def _segment(self, progress: _Progress) -> _Segment:
+        key = progress.key()
+        found = self._segments.get(key)
         if found is None:
-            if len(self._plans) >= MOST_PLANS:
+            if len(self._segments) >= MOST_PLANS:
                 self.drop_idle()
-                self._plans.clear()
-                self._runners.clear()
-            found = self._plans[key] = self._compile(request, knowledge)
+                self._segments.clear()
+            found = self._segments[key] = self._plan(progress)
         return found
 
-    def _runner(self, key: Any, plan: Plan) -> Runner:
-        runner = self._runners.get(key)
-        if runner is None:
-            runner = self._runners[key] = self._make_runner(plan)
-        return runner
+    def _plan(self, progress: _Progress) -> _Segment:
+        rest, knowledge = progress.rest(), progress.knowledge()
+        plan, blocked = self._compile(rest, knowledge)
+        part = rest
+        if blocked.ops:
+            # Its own plan cannot be blocked any more.
+            part = _part(rest, blocked, knowledge.done)
+            plan, _ = self._compile(part, knowledge)
+            plan.then = blocked.calls
+        ran = {op for op in needed_ops(part, knowledge.done) if not op.definition.is_source}
+        done = knowledge.done | ran | set(blocked.calls)
+        calls = [(op, _wanted_of(op, rest, blocked)) for op in blocked.calls]
+        has_work = bool(part.fetches or part.targets)
+        runner = self._make_runner(plan) if has_work else None
+        return _Segment(plan, runner, part, blocked, done, calls)
 
     def first_plan(self) -> Plan:
         """Return the plan of the first segment."""
-        progress = _Progress(
-            self.request, [np.broadcast_to(0, f.dims) for f in self.request.feeds]
-        )
-        request, knowledge, key = progress.next_request()
-        _, blocked = self._planned(key, request, knowledge)
-        return self._planned((key, "part"), progress.part(request, blocked), knowledge)[0]
+        stand_ins = [np.broadcast_to(0, feed.dims) for feed in self.request.feeds]
+        return self._segment(_Progress(self.request, stand_ins)).plan
+
+    def _runners(self) -> list[Runner]:
+        segments = list(self._segments.values())
+        return [segment.runner for segment in segments if segment.runner is not None]
 
     @property
     def n_running(self) -> int:
         """How many bindings are in use."""
-        return sum(runner.n_running for runner in list(self._runners.values()))
+        return sum(runner.n_running for runner in self._runners())
 
     @property
     def n_idle(self) -> int:
         """How many bindings are kept for the next run."""
-        return sum(runner.n_idle for runner in list(self._runners.values()))
+        return sum(runner.n_idle for runner in self._runners())
 
     @property
     def last_used(self) -> float:
         """When a binding was last made."""
-        return max((r.last_used for r in list(self._runners.values())), default=0.0)
+        return max((runner.last_used for runner in self._runners()), default=0.0)
 
     def drop_idle(self) -> None:
         """Give the memory back that no run is using."""
-        for runner in list(self._runners.values()):
+        for runner in self._runners():
             runner.drop_idle()
+
+
+def _part(request: Request, blocked: Blocked, done: frozenset[Operation]) -> Request:
+    """Say what can be done now, for the sake of what is blocked."""
+    waiting = set(blocked.ops)
+    have = {feed.tensor for feed in request.feeds}
+    wanted = list(blocked.values) + [t for t in request.fetches if t.op not in waiting]
+    targets = [op for op in request.targets if op not in waiting]
+    for op in blocked.ops:
+        targets += [c for c in op.control_inputs if c not in waiting]
+        wanted += [t for t in op.inputs if t.op not in waiting]
+    for op in needed_ops(request, done):
+        if op.definition.is_source and op not in waiting:  # it will be met again
+            targets += [c for c in op.control_inputs if c not in waiting]
+    fetches = dict.fromkeys(
+        t for t in wanted if t not in have and not t.op.definition.is_source
+    )
+    return Request(
+        tuple(fetches),
+        tuple(dict.fromkeys(t for t in targets if t not in done)),
+        request.feeds,
+        request.is_traced,
+    )
+
+
+def _wanted_of(call: Operation, request: Request, blocked: Blocked) -> frozenset[int]:
+    """Say which outputs of a call anybody takes."""
+    taken = {tensor for op in blocked.ops for tensor in op.inputs} | set(request.fetches)
+    return frozenset(k for k, tensor in enumerate(call.outputs) if tensor in taken)
 
 
 class _Progress:
@@ -112,50 +172,51 @@ class _Progress:
         self._values: dict[Tensor, Any] = {}
         self._dims: dict[Tensor, Any] = {}
         self._done: frozenset[Operation] = frozenset()
+        self._n_segments = 0
 
-    def next_request(self) -> tuple[Request, Knowledge, Any]:
-        """Say what is left to do, and the key of its plan."""
+    def key(self) -> Any:
+        """Return all that decides how the rest is planned."""
+        have = tuple([(t, np.shape(array)) for t, array in self._have.items()])
+        values = tuple((t, np.asarray(v).tobytes()) for t, v in self._values.items())
+        return self._n_segments, have, values, tuple(self._dims.items())
+
+    def rest(self) -> Request:
+        """Say what is left to do."""
         fetches = tuple(t for t in self._request.fetches if t not in self._have)
         targets = tuple(op for op in self._request.targets if op not in self._done)
         feeds = tuple(Feed(t, np.shape(array)) for t, array in self._have.items())
-        request = Request(fetches, targets, feeds, self._request.is_traced)
-        knowledge = Knowledge(self._values, self._dims, self._done)
-        values = tuple((t, np.asarray(v).tobytes()) for t, v in self._values.items())
-        key = (feeds, values, tuple(self._dims.items()))
-        return request, knowledge, key
+        return Request(fetches, targets, feeds, self._request.is_traced)
+
+    def knowledge(self) -> Knowledge:
+        """Say what was found out."""
+        return Knowledge(dict(self._values), dict(self._dims), self._done)
 
     def arrays(self, request: Request) -> list[Any]:
         """Return what a request of ours is to be fed."""
         return [self._have[feed.tensor] for feed in request.feeds]
 
-    def part(self, request: Request, blocked: Blocked) -> Request:
-        """Say what can be done now, for the sake of what is blocked."""
-        waiting = set(blocked.ops)
-        wanted = list(blocked.values) + [t for t in request.fetches if t.op not in waiting]
-        targets = [op for op in request.targets if op not in waiting]
-        for op in blocked.ops:
-            targets += [c for c in op.control_inputs if c not in waiting]
-            wanted += [t for t in op.inputs if t.op not in waiting]
-        for op in needed_ops(request, self._done):
-            if op.definition.is_source and op not in waiting:  # it will be met again
-                targets += [c for c in op.control_inputs if c not in waiting]
-        fetches = dict.fromkeys(
-            t for t in wanted if t not in self._have and not t.op.definition.is_source
-        )
-        return Request(
-            tuple(fetches),
-            tuple(dict.fromkeys(t for t in targets if t not in self._done)),
-            request.feeds,
-            request.is_traced,
-        )
+    def value_of(self, tensor: Tensor) -> Any:
+        """Return the value of what a call takes; None for a variable."""
+        array = self._have.get(tensor)
+        return tensor.value if array is None else array
 
-    def learn(
-        self, request: Request, part: Request, blocked: Blocked, results: Sequence[Any]
+    def take(self, segment: _Segment, results: Sequence[Any]) -> None:
+        """Take in what a segment has computed."""
+        self._have.update(zip(segment.request.fetches, map(as_array, results), strict=False))
+        self._done = segment.done
+        self._n_segments += 1
+
+    def take_outputs(
+        self, op: Operation, outputs: Sequence[Any], wanted: frozenset[int]
     ) -> None:
-        """Take in what a part of the run has found out."""
-        ran = needed_ops(part, self._done)
-        self._have.update(zip(part.fetches, map(_as_array, results), strict=True))
-        self._done |= {op for op in ran if not op.definition.is_source}
+        """Take in what a call has given."""
+        for number in sorted(wanted):
+            tensor, value = op.outputs[number], outputs[number]
+            array = _stand_in(tensor) if value is None else as_array(value)
+            self._have.setdefault(tensor, array)  # unless it is fed
+
+    def learn(self, blocked: Blocked) -> None:
+        """Work out what the blocked operations were waiting for."""
         for op in blocked.ops:
             hosts = [op.inputs[k] for k in op.definition.host_inputs]
             for tensor in hosts:
@@ -177,16 +238,18 @@ class _Progress:
         array = self._have.get(tensor)
         return tensor if array is None else HostValue(dtype_of(array), array.shape, array)
 
-    def finish(self, request: Request, results: Sequence[Any]) -> list[Any]:
+    def finish(self, last: _Segment) -> list[Any]:
         """Return all that was asked for, in the order it was asked."""
-        last = dict(zip(request.fetches, results, strict=True))
-        return [last[t] if t in last else self._given(t) for t in self._request.fetches]
+        new = set(last.request.fetches)
+        return [self._given(tensor, tensor in new) for tensor in self._request.fetches]
 
-    def _given(self, tensor: Tensor) -> Any:
+    def _given(self, tensor: Tensor, is_new: bool) -> Any:
         array = self._have[tensor]
-        return array[()] if array.ndim == 0 else np.array(array)
+        if array.ndim == 0:
+            return array[()]
+        return array if is_new else np.array(array)  # it may be the caller's own
 
 
-def _as_array(value: Any) -> np.ndarray[Any, Any]:
-    """Return a fetched value as an array again; a text is no array of letters."""
-    return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)
+def _stand_in(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """Make a value for what a call does not give in this run; nobody looks at it."""
+    return np.zeros([size or 0 for size in tensor.dims or ()], tensor.dtype.np_dtype)

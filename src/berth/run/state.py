@@ -34,6 +34,9 @@ class VariableSlot:
 class SessionState:
     """The memory that outlives a session's runs."""
 
+    moves = False
+    """Whether a variable's memory may be elsewhere in the next run."""
+
     def __init__(self, devices: Sequence[Device]) -> None:
         self._devices = devices
         self._lock = threading.RLock()

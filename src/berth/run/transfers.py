@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
-
-import numpy as np
 
 from berth.backends.base import Array, Stream
 from berth.devices.device import Device
 from berth.memory.buffer import Holder
-from berth.plan.layout import LARGE
 from berth.plan.plan import Value
+from berth.run.launch import new_array
 
 
-def host_array(device: Device, value: Value) -> Array:
-    """Make memory for a result that the caller will keep.
-
-    It comes from the host's arena: memory that was used before is there at once, and pages
-    that are new to the process cost more to touch than most work on them.
-    """
-    if value.nbytes < LARGE:
-        return np.empty(value.dims, value.dtype.np_dtype)
+def result_array(device: Device, value: Value, devices: Sequence[Device]) -> Array:
+    """Make memory for a result that the caller will keep."""
     op = value.tensor.op
-    buffer = device.try_allocate(value.nbytes, Holder(op.name, op.type, op.where))
-    if buffer is None:
-        return np.empty(value.dims, value.dtype.np_dtype)
-    return device.view(buffer, value.dims, value.dtype.np_dtype)
+    holder = partial(Holder, op.name, op.type, op.where)
+    return new_array(device, value.dims, value.dtype, holder, devices)
 
 
 def give(array_of: Callable[[Value], Array], value: Value) -> Any:
@@ -38,6 +29,20 @@ def give_copy(array_of: Callable[[Value], Array], value: Value) -> Any:
     """Give the caller a copy of what is not for it to keep."""
     array = array_of(value)
     return array[()] if array.ndim == 0 else array.copy()
+
+
+def copy_out(
+    stream: Stream,
+    make_target: Callable[[], Array],
+    xp: Any,
+    array_of: Callable[[Value], Array],
+    value: Value,
+) -> Array:
+    """Give the caller a copy, on the same device, of what is not for it to keep."""
+    target = make_target()
+    stream.launch(partial(xp.copyto, target, array_of(value)))
+    stream.synchronize()
+    return target
 
 
 def fetch_from(stream: Stream, array: Array, make_host: Callable[[], Array]) -> Any:

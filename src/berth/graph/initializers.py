@@ -1,0 +1,384 @@
+"""What variables start with: TensorFlow 2's initializers.
+
+An initializer is called with a shape and makes a tensor with the operations that users
+call, so it serves graphs and eager programs. Those of TensorFlow 1 (`initializers_v1`) draw
+the same numbers, and differ in their arguments: they take the type when they are made.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+
+from berth.dtypes import NUMBERS, DType, as_dtype, bool_, float32
+from berth.ops.array import constant, reshape
+from berth.ops.diagonals import eye, tensor_diag_part
+from berth.ops.filling import ones, zeros
+from berth.ops.matrices import qr
+from berth.ops.moving import transpose
+from berth.ops.random import random_normal, random_uniform, truncated_normal
+from berth.ops.shape import Known, read_dims
+from berth.ops.stateless import (
+    stateless_normal,
+    stateless_truncated_normal,
+    stateless_uniform,
+)
+from berth.ops.unary import sign
+
+_PARTITION = ("partition_shape", "partition_offset")
+_MODES = ("fan_in", "fan_out", "fan_avg")
+_DISTRIBUTIONS = ("uniform", "truncated_normal", "untruncated_normal")
+_TRUNCATED_STDDEV = 0.87962566103423978
+"""The standard deviation of a normal distribution that is cut off at two of its own."""
+
+
+class Initializer:
+    """Something that makes a tensor of a shape, for a variable to start with."""
+
+    parameters: ClassVar[tuple[str, ...]] = ()
+    """The arguments that it is made with."""
+
+    def __call__(self, shape: Any, dtype: Any = float32, **kwargs: Any) -> Any:
+        """Make a tensor of a shape and type."""
+        return self.values(self._dims(shape, kwargs), _numeric(dtype))
+
+    def values(self, shape: Known, dtype: Any) -> Any:
+        """Make a tensor of a known shape; the type is settled."""
+        raise NotImplementedError
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make another one like it."""
+        return {name: getattr(self, name) for name in self.parameters}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Initializer:
+        """Make one of arguments that `get_config` returned."""
+        known = {name: value for name, value in config.items() if name != "dtype"}
+        return cls(**known)
+
+    def _dims(self, shape: Any, kwargs: dict[str, Any]) -> Known:
+        for word in kwargs:
+            if word not in _PARTITION:
+                raise TypeError(
+                    f"Keyword argument should be one of {list(_PARTITION)}. Received: {word}"
+                )
+        return known_dims(kwargs.get("partition_shape", shape))
+
+
+def known_dims(shape: Any) -> Known:
+    """Read a shape; ValueError if it is not known in full."""
+    dims = read_dims(shape)
+    if dims is None or None in dims:
+        raise ValueError(f"An initializer needs a shape that is known in full, not {shape}.")
+    return tuple(size or 0 for size in dims)
+
+
+def _numeric(dtype: Any) -> DType:
+    wanted = as_dtype(dtype).base_dtype
+    if wanted not in (*NUMBERS, bool_):
+        raise ValueError(
+            f"Argument `dtype` expected to be numeric or boolean. Received {wanted}."
+        )
+    return wanted
+
+
+def check_floating(dtype: DType) -> DType:
+    """Return a type that can have fractions; ValueError if it cannot."""
+    if not dtype.is_floating:
+        raise ValueError(
+            f"Argument `dtype` is expected to be floating point. Received: {dtype}."
+        )
+    return dtype
+
+
+# --- one value ----------------------------------------------------------------------------
+
+
+class Zeros(Initializer):
+    """Zeros.
+
+    >>> Zeros()([2]).numpy().tolist()
+    [0.0, 0.0]
+    """
+
+    def values(self, shape: Known, dtype: DType) -> Any:
+        """Make zeros; of strings, empty ones."""
+        return zeros(shape, dtype)
+
+
+class Ones(Initializer):
+    """Ones.
+
+    >>> Ones()([2], dtype="int32").numpy().tolist()
+    [1, 1]
+    """
+
+    def values(self, shape: Known, dtype: DType) -> Any:
+        """Make ones."""
+        return ones(shape, dtype)
+
+
+class Constant(Initializer):
+    """Given values: one for all elements, or as many as there are.
+
+    >>> Constant([1, 2, 3, 4])([2, 2]).numpy().tolist()
+    [[1, 2], [3, 4]]
+    """
+
+    parameters = ("value",)
+
+    def __init__(self, value: Any = 0, support_partition: bool = False) -> None:
+        check_plain(value)
+        self.value = value
+
+    def __call__(self, shape: Any, dtype: Any = None, **kwargs: Any) -> Any:
+        """Make a tensor of a shape and type, by default that of the values."""
+        wanted = None if dtype is None else as_dtype(dtype).base_dtype
+        return self.values(self._dims(shape, kwargs), wanted)
+
+    def values(self, shape: Known, dtype: DType | None) -> Any:
+        """Make a tensor of the values, of which there must be one or enough."""
+        n_given, n_wanted = np.size(self.value), math.prod(shape)
+        if n_given not in (1, n_wanted):
+            raise TypeError(
+                f"Cannot fill the {n_wanted} elements of a tensor of shape {shape} with "
+                f"{n_given} values."
+            )
+        return constant(self.value, dtype, shape)
+
+
+def check_plain(value: Any) -> None:
+    """Raise TypeError unless a value is a number or text, or many of them."""
+    is_plain = np.isscalar(value) or isinstance(value, list | tuple | np.ndarray)
+    if not is_plain:
+        raise TypeError(
+            f"Invalid type for initial value={value} of type: {type(value).__name__}. Expected "
+            "Python scalar, list or tuple of values, or numpy.ndarray."
+        )
+
+
+# --- chance -------------------------------------------------------------------------------
+
+
+class _Random(Initializer):
+    """One that draws numbers. With a seed, each call draws the same ones."""
+
+    seed: int | None
+    repeats: ClassVar[bool] = True
+    """Whether a seed is that of each call, or that of an operation which goes on."""
+
+    def _draw(self, chance: Any, repeatable: Any, shape: Known, *arguments: Any) -> Any:
+        if self.seed is None or not self.repeats:
+            return chance(shape, *arguments, self.seed)
+        return repeatable(shape, [self.seed, 0], *arguments)
+
+    def _uniform(self, shape: Known, minval: Any, maxval: Any, dtype: DType) -> Any:
+        return self._draw(random_uniform, stateless_uniform, shape, minval, maxval, dtype)
+
+    def _normal(self, shape: Known, mean: Any, stddev: Any, dtype: DType) -> Any:
+        return self._draw(random_normal, stateless_normal, shape, mean, stddev, dtype)
+
+    def _truncated(self, shape: Known, mean: Any, stddev: Any, dtype: DType) -> Any:
+        draws = truncated_normal, stateless_truncated_normal
+        return self._draw(*draws, shape, mean, stddev, dtype)
+
+
+class RandomUniform(_Random):
+    """Numbers between two bounds, all as likely as one another."""
+
+    parameters = ("minval", "maxval", "seed")
+
+    def __init__(
+        self, minval: Any = -0.05, maxval: Any = 0.05, seed: int | None = None
+    ) -> None:
+        self.minval = minval
+        self.maxval = maxval
+        self.seed = seed
+
+    def values(self, shape: Known, dtype: DType) -> Any:
+        """Draw them; integers too."""
+        return self._uniform(shape, self.minval, self.maxval, dtype)
+
+
+class RandomNormal(_Random):
+    """Numbers of a normal distribution."""
+
+    parameters = ("mean", "stddev", "seed")
+
+    def __init__(self, mean: Any = 0.0, stddev: Any = 0.05, seed: int | None = None) -> None:
+        self.mean = mean
+        self.stddev = stddev
+        self.seed = seed
+
+    def values(self, shape: Known, dtype: DType) -> Any:
+        """Draw them."""
+        return self._normal(shape, self.mean, self.stddev, check_floating(dtype))
+
+
+class TruncatedNormal(RandomNormal):
+    """Numbers of a normal distribution, none two standard deviations away or more."""
+
+    def values(self, shape: Known, dtype: DType) -> Any:
+        """Draw them."""
+        return self._truncated(shape, self.mean, self.stddev, check_floating(dtype))
+
+
+class VarianceScaling(_Random):
+    """Numbers whose variance fits the number of inputs, or outputs, of a layer."""
+
+    parameters: ClassVar[tuple[str, ...]] = ("scale", "mode", "distribution", "seed")
+
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: int | None = None,
+    ) -> None:
+        if scale <= 0.0:
+            raise ValueError(f"Argument `scale` must be a positive float. Received: {scale}")
+        if mode not in _MODES:
+            raise ValueError(f"Argument `mode` should be one of {_MODES}. Received: {mode}")
+        if distribution not in ("normal", *_DISTRIBUTIONS):
+            raise ValueError(
+                "Argument `distribution` should be one of ('normal', uniform', "
+                f"'truncated_normal', 'untruncated_normal'). Received: {distribution}"
+            )
+        self.scale = scale
+        self.mode = mode
+        self.distribution = "truncated_normal" if distribution == "normal" else distribution
+        self.seed = seed
+
+    def values(self, shape: Known, dtype: DType) -> Any:
+        """Draw them."""
+        check_floating(dtype)
+        variance = self.scale / max(1.0, self._n_connections(shape))
+        if self.distribution == "uniform":
+            limit = math.sqrt(3.0 * variance)
+            return self._uniform(shape, -limit, limit, dtype)
+        stddev = math.sqrt(variance)
+        if self.distribution == "untruncated_normal":
+            return self._normal(shape, 0.0, stddev, dtype)
+        return self._truncated(shape, 0.0, stddev / _TRUNCATED_STDDEV, dtype)
+
+    def _n_connections(self, shape: Known) -> float:
+        n_inputs, n_outputs = _fans(shape)
+        if self.mode == "fan_avg":
+            return (n_inputs + n_outputs) / 2.0
+        return n_inputs if self.mode == "fan_in" else n_outputs
+
+
+def _fans(shape: Known) -> tuple[int, int]:
+    """Count the inputs and outputs of a layer that has weights of this shape.
+
+    >>> _fans((3, 4)), _fans((3, 3, 4, 8)), _fans((5,)), _fans(())
+    ((3, 4), (36, 72), (5, 5), (1, 1))
+    """
+    if len(shape) < 2:
+        size = shape[0] if shape else 1
+        return size, size
+    *window, n_inputs, n_outputs = shape
+    size = math.prod(window)
+    return n_inputs * size, n_outputs * size
+
+
+class _Scaled(VarianceScaling):
+    """One of the well-known cases, which have a name."""
+
+    parameters = ("seed",)
+    case: ClassVar[tuple[float, str, str]]
+
+    def __init__(self, seed: int | None = None) -> None:
+        super().__init__(*self.case, seed)
+
+
+class GlorotUniform(_Scaled):
+    """Glorot's, of uniform distribution: also called Xavier's."""
+
+    case = (1.0, "fan_avg", "uniform")
+
+
+class GlorotNormal(_Scaled):
+    """Glorot's, of truncated normal distribution: also called Xavier's."""
+
+    case = (1.0, "fan_avg", "truncated_normal")
+
+
+class HeUniform(_Scaled):
+    """He's, of uniform distribution."""
+
+    case = (2.0, "fan_in", "uniform")
+
+
+class HeNormal(_Scaled):
+    """He's, of truncated normal distribution."""
+
+    case = (2.0, "fan_in", "truncated_normal")
+
+
+class LecunUniform(_Scaled):
+    """LeCun's, of uniform distribution."""
+
+    case = (1.0, "fan_in", "uniform")
+
+
+class LecunNormal(_Scaled):
+    """LeCun's, of truncated normal distribution."""
+
+    case = (1.0, "fan_in", "truncated_normal")
+
+
+# --- matrices -----------------------------------------------------------------------------
+
+
+class Orthogonal(_Random):
+    """Matrices whose rows or columns, whichever are fewer, are orthonormal; times `gain`."""
+
+    parameters = ("gain", "seed")
+
+    def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
+        self.gain = gain
+        self.seed = seed
+
+    def values(self, shape: Known, dtype: DType) -> Any:
+        """Draw one; what has more axes counts as a matrix with as many columns as the last."""
+        check_floating(dtype)
+        if len(shape) < 2:
+            raise _not_a_matrix(shape)
+        n_rows, n_columns = math.prod(shape[:-1]), shape[-1]
+        tall = max(n_rows, n_columns), min(n_rows, n_columns)
+        q, r = qr(self._normal(tall, 0.0, 1.0, dtype), full_matrices=False)
+        # All orthogonal matrices are equally likely if the diagonal of r is positive.
+        q = q * sign(tensor_diag_part(r))
+        if n_rows < n_columns:
+            q = transpose(q)
+        return self.gain * reshape(q, shape)
+
+
+class Identity(Initializer):
+    """The identity matrix, times `gain`.
+
+    >>> Identity(2.0)([2, 3]).numpy().tolist()
+    [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
+    """
+
+    parameters = ("gain",)
+
+    def __init__(self, gain: float = 1.0) -> None:
+        self.gain = gain
+
+    def values(self, shape: Known, dtype: DType) -> Any:
+        """Make it."""
+        check_floating(dtype)
+        if len(shape) != 2:
+            raise _not_a_matrix(shape)
+        return self.gain * eye(*shape, dtype=dtype)
+
+
+def _not_a_matrix(shape: Known) -> ValueError:
+    return ValueError(
+        "The tensor to initialize, specified by argument `shape` must be at least "
+        f"two-dimensional. Received shape={shape}"
+    )

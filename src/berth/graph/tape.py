@@ -1,0 +1,367 @@
+"""Gradient tapes: what was done, written down, so that one can go back through it.
+
+A tape writes down an operation if something it takes is *watched*: a variable that training
+may change, a tensor that the program named, or the result of an operation on the tape. It
+does not matter who computes: single operations, functions, gradients themselves.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import TracebackType
+from typing import Any
+
+from berth.graph.autodiff import backpropagate, is_differentiable
+from berth.graph.nest import flatten, is_nested, pack_sequence_as
+from berth.ops.array import reshape
+from berth.ops.broadcasting import broadcast_to
+from berth.ops.builder import current
+from berth.ops.compose import is_tensor
+from berth.ops.filling import one_hot, ones_like, zeros_like
+from berth.ops.indexed_slices import total
+from berth.ops.joining import stack
+from berth.ops.opdef import Attrs
+
+
+class Record:
+    """One operation on a tape."""
+
+    __slots__ = ("attrs", "definition", "device", "inputs", "outputs")
+
+    def __init__(
+        self,
+        definition: Any,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        attrs: Attrs,
+        device: str,
+    ) -> None:
+        self.definition = definition
+        self.inputs = inputs
+        self.outputs = outputs
+        self.attrs = attrs
+        self.device = device
+
+
+_log = logging.getLogger("berth")
+
+
+class _Recording(threading.local):
+    def __init__(self) -> None:
+        self.tapes: tuple[GradientTape, ...] = ()
+
+
+_recording = _Recording()
+
+
+def active_tapes() -> tuple[GradientTape, ...]:
+    """Return the tapes that this thread's operations go to."""
+    return _recording.tapes
+
+
+@contextmanager
+def stop_recording() -> Iterator[None]:
+    """Write nothing down inside the block, on any tape."""
+    before, _recording.tapes = _recording.tapes, ()
+    try:
+        yield
+    finally:
+        _recording.tapes = before
+
+
+def watch_variable(variable: Any) -> None:
+    """Let the tapes of this thread watch a variable that is being read."""
+    for tape in _recording.tapes:
+        tape.watch_read(variable)
+
+
+def record(
+    definition: Any,
+    inputs: Sequence[Any],
+    outputs: Sequence[Any],
+    attrs: Attrs,
+    device: str = "",
+) -> None:
+    """Write an operation down on every tape that watches something of it."""
+    for tape in _recording.tapes:
+        tape.record(definition, inputs, outputs, attrs, device)
+
+
+class GradientTape:
+    """Write operations down, for gradients."""
+
+    def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
+        self._is_persistent = persistent
+        self._watches_variables = watch_accessed_variables
+        self._records: list[Record] | None = None
+        self._watched: dict[int, Any] = {}
+        """What is watched, by identity; held, so that no other gets the same."""
+        self._variables: dict[int, Any] = {}
+
+    @property
+    def is_persistent(self) -> bool:
+        """Whether several gradients may be taken."""
+        return self._is_persistent
+
+    # --- recording ------------------------------------------------------------------------
+
+    def __enter__(self) -> GradientTape:
+        if self in _recording.tapes:
+            raise ValueError(
+                "Tape is still recording, This can happen if you try to re-enter an "
+                "already-active tape."
+            )
+        if self._records is None:
+            self.reset()
+        _recording.tapes = (*_recording.tapes, self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        _recording.tapes = tuple(tape for tape in _recording.tapes if tape is not self)
+
+    def reset(self) -> None:
+        """Forget everything that was written down."""
+        self._records = []
+        self._watched = {}
+        self._variables = {}
+
+    @contextmanager
+    def stop_recording(self) -> Iterator[None]:
+        """Write nothing down on this tape inside the block."""
+        before = _recording.tapes
+        if self not in before:
+            raise ValueError("Tape is not recording.")
+        self._leave()
+        try:
+            yield
+        finally:
+            _recording.tapes = before
+
+    def watch(self, tensor: Any) -> None:
+        """Write down what is done with a tensor, or a variable."""
+        for each in flatten(tensor):
+            if not is_tensor(each):
+                raise ValueError(
+                    f"Passed in object {each!r} of type {type(each).__name__!r}, not tf.Tensor "
+                    "or tf.Variable or ExtensionType."
+                )
+            if not is_differentiable(each):
+                _log.warning(
+                    "The dtype of the watched tensor must be floating (e.g. tf.float32), got "
+                    f"{each.dtype!r}"
+                )
+                continue
+            key = _key(each)
+            self._watched[id(key)] = key
+
+    def watch_read(self, variable: Any) -> None:
+        """Take note that a variable is read."""
+        if self._watches_variables and variable.trainable:
+            self._watched[id(variable.handle)] = variable.handle
+        if id(variable.handle) in self._watched:
+            self._variables[id(variable)] = variable
+
+    def watched_variables(self) -> tuple[Any, ...]:
+        """Return the variables that were read while they were watched."""
+        found = (handle.variable() for handle in self._variables.values())
+        return tuple(variable for variable in found if variable is not None)
+
+    def record(
+        self,
+        definition: Any,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        attrs: Attrs,
+        device: str,
+    ) -> None:
+        """Write an operation down, if something it takes is watched."""
+        watched = self._watched
+        if self._records is None or not any(id(tensor) in watched for tensor in inputs):
+            return
+        for tensor in outputs:
+            if is_differentiable(tensor):
+                watched[id(tensor)] = tensor
+        self._records.append(Record(definition, inputs, outputs, attrs, device))
+
+    def watch_output(self, output: Any, others: Sequence[Any]) -> None:
+        """Watch what an operation gives from now on, if what it gave before is watched."""
+        is_watched = any(id(tensor) in self._watched for tensor in others)
+        if is_watched and is_differentiable(output):
+            self._watched[id(output)] = output
+
+    # --- going back -----------------------------------------------------------------------
+
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Any = "none",
+    ) -> Any:
+        """Return the gradients of a target, or of the sum of several, by `sources`."""
+        if self._records is None:
+            raise RuntimeError(
+                "A non-persistent GradientTape can only be used to compute one set of "
+                "gradients (or jacobians)"
+            )
+        wants_zeros = _reads_zero(unconnected_gradients)
+        if target is None:
+            raise TypeError(
+                "Argument `target` should be a list or nested structure of Tensors, Variables "
+                "or CompositeTensors to be differentiated, but received None."
+            )
+        if self in _recording.tapes and not self._is_persistent:
+            self._leave()
+        targets = flatten(target)
+        seeds = _seeds(target, targets, output_gradients)
+        starts: dict[int, list[Any]] = {}
+        keys = []
+        for each, seed in zip(targets, seeds, strict=True):
+            key = _key(each)
+            keys.append(key)
+            if is_differentiable(each) and seed is not _NOTHING:
+                starts.setdefault(id(key), []).append(_seed(each, seed))
+        wanted = [_key(source) for source in flatten(sources)]
+        found = backpropagate(
+            reversed(self._records),
+            {key: total(parts) for key, parts in starts.items()},
+            [id(key) for key in wanted],
+            _beside,
+        )
+        if not self._is_persistent:
+            self._records, self._watched = None, {}
+        grads = [
+            zeros_like(source) if found[id(key)] is None and wants_zeros else found[id(key)]
+            for source, key in zip(flatten(sources), wanted, strict=True)
+        ]
+        return pack_sequence_as(sources, grads)
+
+    def jacobian(
+        self,
+        target: Any,
+        sources: Any,
+        unconnected_gradients: Any = "none",
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """Return the derivatives of every element of a target by every element of sources."""
+        if self._records is None:
+            raise RuntimeError(
+                "A non-persistent GradientTape can only be used to compute one set of "
+                "gradients (or jacobians)"
+            )
+        rows = self._rows(target, sources, unconnected_gradients)
+        if not self._is_persistent:
+            self._records, self._watched = None, {}
+        whole: list[Any] = []
+        for source, column in zip(flatten(sources), zip(*rows, strict=True), strict=True):
+            if any(row is None for row in column):
+                whole.append(None)
+            else:
+                dims = (*target.dims, *source.dims)
+                whole.append(reshape(stack(list(column)), dims))
+        return pack_sequence_as(sources, whole)
+
+    def batch_jacobian(
+        self,
+        target: Any,
+        source: Any,
+        unconnected_gradients: Any = "none",
+        parallel_iterations: int | None = None,
+        experimental_use_pfor: bool = True,
+    ) -> Any:
+        """Return the derivatives of every row of a target by the same row of a source."""
+        n_rows, *inner = target.dims
+        with self._paused():
+            columns = []
+            for position in range(math.prod(inner)):
+                one = one_hot(position, math.prod(inner), dtype=target.dtype)
+                seed = broadcast_to(reshape(one, (1, *inner)), target.dims)
+                columns.append(self._again(target, source, seed, unconnected_gradients))
+        if not self._is_persistent:
+            self._records, self._watched = None, {}
+        if not columns or columns[0] is None:
+            return None
+        return reshape(stack(columns, axis=1), (n_rows, *inner, *source.dims[1:]))
+
+    def _again(self, target: Any, source: Any, seed: Any, unconnected: Any) -> Any:
+        """Compute one gradient of several."""
+        was_persistent, self._is_persistent = self._is_persistent, True
+        try:
+            return self.gradient(target, source, seed, unconnected)
+        finally:
+            self._is_persistent = was_persistent
+
+    def _rows(self, target: Any, sources: Any, unconnected: Any) -> list[list[Any]]:
+        """Compute the gradients of each element of a target."""
+        with self._paused():
+            rows = []
+            size = math.prod(target.dims)
+            for position in range(size):
+                seed = reshape(one_hot(position, size, dtype=target.dtype), target.dims)
+                rows.append(flatten(self._again(target, sources, seed, unconnected)))
+        return rows
+
+    def _paused(self) -> AbstractContextManager[None]:
+        return self.stop_recording() if self in _recording.tapes else nullcontext()
+
+
+_NOTHING = object()
+
+
+def _seeds(target: Any, targets: Sequence[Any], given: Any) -> list[Any]:
+    """Return what each target starts with; None: ones."""
+    if given is None:
+        return [None] * len(targets)
+    if not is_nested(target):
+        return [given]
+    seeds = [_NOTHING if seed is None else seed for seed in flatten(given)]
+    if len(seeds) != len(targets):
+        raise ValueError(
+            f"{len(seeds)} output_gradients were given for {len(targets)} targets."
+        )
+    return seeds
+
+
+def _reads_zero(unconnected: Any) -> bool:
+    """Tell whether unconnected gradients are to be zeros."""
+    word = getattr(unconnected, "value", unconnected)
+    if word not in ("none", "zero"):
+        raise ValueError(f"Unknown value for unconnected_gradients: {unconnected!r}")
+    return bool(word == "zero")
+
+
+def _key(value: Any) -> Any:
+    """Return what stands for a tensor or variable on a tape."""
+    return getattr(value, "handle", value)
+
+
+def _seed(target: Any, seed: Any) -> Any:
+    if seed is not None:
+        builder: Any = current()
+        return builder.convert(seed, target.dtype)
+    return ones_like(target)
+
+
+def _beside(done: Record) -> AbstractContextManager[None]:
+    """Compute gradients where the operation was done."""
+    builder: Any = current()
+    if not done.device or not builder.has_choice():
+        return _NOWHERE
+    beside: AbstractContextManager[None] = builder.device(done.device)
+    return beside
+
+
+_NOWHERE = nullcontext()

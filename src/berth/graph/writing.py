@@ -1,0 +1,325 @@
+"""Writing to variables: the methods that every variable has, and ``tf.assign`` and its kin.
+
+A variable of a graph is written through its reference or its handle. A write through a
+reference returns the reference, so that one write may follow another; a write through a
+handle returns the variable, to be read after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from berth.dtypes import DType, resource
+from berth.graph.tensor import Tensor
+from berth.ops.array import expand_dims
+from berth.ops.compose import convert
+from berth.ops.indexed_slices import IndexedSlices
+from berth.ops.opdef import Attrs, OpDef
+from berth.ops.scattering import in_batch
+from berth.ops.state import ASSIGNMENTS, COUNT_UP_TO, variable_of
+from berth.ops.state_scatter import SCATTERS
+
+WRITES = {**ASSIGNMENTS, **SCATTERS}
+"""The ways to write to a variable, by the names of their methods and functions."""
+
+
+class Writable:
+    """The writing methods of a variable. It says itself how it is written, in `write`."""
+
+    def write(
+        self, verb: str, values: Sequence[Any], name: str | None = None, read_value: bool = True
+    ) -> Any:
+        """Change the value in one of the ways of `WRITES`."""
+        raise NotImplementedError
+
+    # --- all of it ------------------------------------------------------------------------
+
+    def assign(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Give it a new value."""
+        return self.write("assign", (value,), name, read_value)
+
+    def assign_add(
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Add to its value."""
+        return self.write("assign_add", (delta,), name, read_value)
+
+    def assign_sub(
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """Take from its value."""
+        return self.write("assign_sub", (delta,), name, read_value)
+
+    # --- rows -----------------------------------------------------------------------------
+
+    def scatter_update(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Give some rows new values."""
+        return self._write_slices("scatter_update", sparse_delta, name)
+
+    def scatter_add(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Add to some rows."""
+        return self._write_slices("scatter_add", sparse_delta, name)
+
+    def scatter_sub(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Take from some rows."""
+        return self._write_slices("scatter_sub", sparse_delta, name)
+
+    def scatter_mul(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Multiply some rows."""
+        return self._write_slices("scatter_mul", sparse_delta, name)
+
+    def scatter_div(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Divide some rows."""
+        return self._write_slices("scatter_div", sparse_delta, name)
+
+    def scatter_min(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Make the elements of some rows no greater than others."""
+        return self._write_slices("scatter_min", sparse_delta, name)
+
+    def scatter_max(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Make the elements of some rows no less than others."""
+        return self._write_slices("scatter_max", sparse_delta, name)
+
+    def batch_scatter_update(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Any:
+        """Give some rows new values, in each part of a batch others."""
+        slices = _slices(sparse_delta)
+        where = _in_whole(slices.indices)
+        return self.write("scatter_nd_update", (where, slices.values), name)
+
+    def _write_slices(self, verb: str, sparse_delta: Any, name: str | None) -> Any:
+        slices = _slices(sparse_delta)
+        return self.write(verb, (slices.indices, slices.values), name)
+
+    # --- elements -------------------------------------------------------------------------
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Give the elements, or parts, at some coordinates new values."""
+        return self.write("scatter_nd_update", (indices, updates), name)
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Add to the elements, or parts, at some coordinates."""
+        return self.write("scatter_nd_add", (indices, updates), name)
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Take from the elements, or parts, at some coordinates."""
+        return self.write("scatter_nd_sub", (indices, updates), name)
+
+    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Make the elements at some coordinates no greater than others."""
+        return self.write("scatter_nd_min", (indices, updates), name)
+
+    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
+        """Make the elements at some coordinates no less than others."""
+        return self.write("scatter_nd_max", (indices, updates), name)
+
+
+def _slices(value: Any) -> IndexedSlices:
+    if not isinstance(value, IndexedSlices):
+        raise TypeError(
+            f"Argument `sparse_delta` must be a `tf.IndexedSlices`. Received arg: {value}"
+        )
+    return value
+
+
+def _in_whole(indices: Any) -> Any:
+    """Turn the row numbers of each part of a batch into coordinates in the whole."""
+    indices = convert(indices)
+    return in_batch(expand_dims(indices, -1), len(indices.dims) - 1)
+
+
+# --- in a graph ---------------------------------------------------------------------------
+
+
+def write(target: Tensor, verb: str, values: Sequence[Any], name: str | None) -> Any:
+    """Write through a reference or handle; return the new reference, or the operation."""
+    by_reference, by_handle = WRITES[verb]
+    graph = target.graph.here()
+    if target.dtype is resource:
+        dtype = variable_of(target).attrs["dtype"]
+        *where, value = values
+        tensor = graph.convert(value, dtype)
+        return graph.apply(by_handle, (target, *where, tensor), {"dtype": dtype}, name)
+    with graph.name_scope(name or by_reference.name) as scope:
+        tensors = [
+            graph.convert(value, _wanted(argument.type, value, target.dtype), argument.name)
+            for argument, value in zip(by_reference.arguments[1:], values, strict=True)
+        ]
+        return beside(target, by_reference, tensors, {}, scope)
+
+
+def _wanted(kind: Any, value: Any, dtype: DType) -> DType | None:
+    """Say which type a plain value gets: that of the variable, if it is an element of it."""
+    is_typed = isinstance(getattr(value, "dtype", None), DType)
+    return dtype.base_dtype if kind == "T" and not is_typed else None
+
+
+def beside(
+    target: Tensor, op: OpDef, tensors: Sequence[Any], attrs: Attrs, name: str | None
+) -> Any:
+    """Apply an operation to a variable, on its device."""
+    graph = target.graph.here()
+    if target.dtype is resource:  # its edge says that it runs there
+        return graph.apply(op, (target, *tensors), attrs, name)
+    with graph.colocate_with(target.op):
+        return graph.apply(op, (target, *tensors), attrs, name)
+
+
+def count(target: Tensor, limit: int, name: str | None) -> Any:
+    """Add 1 to an integer behind a reference or handle; return what it was."""
+    by_reference, by_handle = COUNT_UP_TO
+    is_handle = target.dtype is resource
+    dtype = variable_of(target).attrs["dtype"] if is_handle else target.dtype.base_dtype
+    attrs = {"limit": int(limit), "T": dtype}
+    return beside(target, by_handle if is_handle else by_reference, (), attrs, name)
+
+
+# --- what users call ----------------------------------------------------------------------
+
+
+def assign(
+    ref: Any,
+    value: Any,
+    validate_shape: bool | None = None,
+    use_locking: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """Give a variable a new value."""
+    return _write_to(ref, "assign", (value,), name)
+
+
+def assign_add(
+    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
+) -> Any:
+    """Add to the value of a variable."""
+    return _write_to(ref, "assign_add", (value,), name)
+
+
+def assign_sub(
+    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
+) -> Any:
+    """Take from the value of a variable."""
+    return _write_to(ref, "assign_sub", (value,), name)
+
+
+def scatter_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Any:
+    """Give some rows of a variable new values."""
+    return _write_to(ref, "scatter_update", (indices, updates), name)
+
+
+def scatter_add(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Add to some rows of a variable."""
+    return _write_to(ref, "scatter_add", (indices, updates), name)
+
+
+def scatter_sub(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Take from some rows of a variable."""
+    return _write_to(ref, "scatter_sub", (indices, updates), name)
+
+
+def scatter_mul(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Multiply some rows of a variable."""
+    return _write_to(ref, "scatter_mul", (indices, updates), name)
+
+
+def scatter_div(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Divide some rows of a variable."""
+    return _write_to(ref, "scatter_div", (indices, updates), name)
+
+
+def scatter_min(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Make the elements of some rows of a variable no greater than others."""
+    return _write_to(ref, "scatter_min", (indices, updates), name)
+
+
+def scatter_max(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Make the elements of some rows of a variable no less than others."""
+    return _write_to(ref, "scatter_max", (indices, updates), name)
+
+
+def scatter_nd_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Any:
+    """Give the elements, or parts, of a variable at some coordinates new values."""
+    return _write_to(ref, "scatter_nd_update", (indices, updates), name)
+
+
+def scatter_nd_add(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Add to the elements, or parts, of a variable at some coordinates."""
+    return _write_to(ref, "scatter_nd_add", (indices, updates), name)
+
+
+def scatter_nd_sub(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
+) -> Any:
+    """Take from the elements, or parts, of a variable at some coordinates."""
+    return _write_to(ref, "scatter_nd_sub", (indices, updates), name)
+
+
+def batch_scatter_update(
+    ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
+) -> Any:
+    """Give some rows of a variable new values, in each part of a batch others."""
+    return scatter_nd_update(ref, _in_whole(indices), updates, use_locking, name)
+
+
+def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
+    """Add 1 to an integer variable, until it is at a limit; return what it was."""
+    return count(getattr(ref, "handle", ref), limit, name)
+
+
+def _write_to(ref: Any, verb: str, values: Sequence[Any], name: str | None) -> Any:
+    """Write to a variable, or through the reference that another write has returned."""
+    if isinstance(ref, Writable):
+        return ref.write(verb, values, name)
+    if verb in ASSIGNMENTS and hasattr(ref, verb):
+        return getattr(ref, verb)(*values, name=name)
+    if not isinstance(ref, Tensor) or not ref.dtype.is_ref:
+        raise TypeError(f"tf.{verb} needs a variable, and not {ref!r}.")
+    return write(ref, verb, values, name)

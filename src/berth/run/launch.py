@@ -1,0 +1,128 @@
+"""Doing one operation at once, on arrays that are there: what eager programs do.
+
+Every device has one stream for such work (`Device.stream`), so what a program writes down
+is done in that order. Memory that an operation took may be used again as soon as nobody
+holds it: whatever uses it next comes later in the same stream. Copies between GPUs, which
+two streams take part in, make both wait.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from berth.backends.base import Array
+from berth.callsite import mark_caller
+from berth.devices.device import Device
+from berth.devices.out_of_memory import allocate_tensor
+from berth.dtypes import DType, string
+from berth.memory.buffer import Holder
+from berth.ops.opdef import Attrs, Kernel, Launch, OpDef, OutputType, in_order
+from berth.ops.shape import Known
+from berth.plan.layout import LARGE
+
+
+def new_array(
+    device: Device,
+    dims: Known,
+    dtype: DType,
+    holder: Callable[[], Holder],
+    devices: Sequence[Device] = (),
+) -> Array:
+    """Make memory on a device for what somebody will hold.
+
+    Large arrays of the host come from its arena too: memory that was used before is there
+    at once, and pages that are new to the process cost more to touch than most work.
+    """
+    if device.device_type == "CPU":
+        nbytes = dtype.itemsize * math.prod(dims)
+        if nbytes < LARGE or dtype is string:
+            return np.empty(dims, dtype.np_dtype)
+        buffer = device.try_allocate(nbytes, holder())
+        if buffer is None:
+            return np.empty(dims, dtype.np_dtype)
+    else:
+        buffer = allocate_tensor(device, holder(), dims, dtype.np_dtype, elsewhere=devices)
+    return device.view(buffer, dims, dtype.np_dtype)
+
+
+def compute(
+    op: OpDef,
+    kernel: Kernel,
+    device: Device,
+    inputs: Sequence[Any],
+    attrs: Attrs,
+    types: Sequence[OutputType],
+    *,
+    typed_inputs: Sequence[Any],
+    state: Any = None,
+    devices: Sequence[Device] = (),
+) -> list[Array]:
+    """Do one operation on a device; return its outputs.
+
+    `inputs` are arrays of that device, of the host where the operation wants it so.
+    """
+    if op.is_alias:
+        return [inputs[0].reshape(types[0][1])]
+    xp = device.hardware.backend.xp
+    holder = partial(_held_by, op.name)
+    outputs = [new_array(device, dims, dtype, holder, devices) for dtype, dims in types]  # type: ignore[arg-type]
+    scratch: list[Array] = []
+    if kernel.scratch is not None:
+        scratch = [
+            new_array(device, dims, dtype, holder, devices)  # type: ignore[arg-type]
+            for dtype, dims in kernel.scratch(typed_inputs, types, attrs, 1)
+        ]
+    call = in_order(kernel.bind(Launch(xp, inputs, outputs, attrs, scratch, state)))
+    if call is not None:
+        if device.device_type == "CPU":
+            with np.errstate(all="ignore"):
+                call[0](*call[1])
+        else:
+            device.stream.launch(partial(_quietly, *call))
+    return outputs
+
+
+def _held_by(op: str) -> Holder:
+    return Holder(op, op, mark_caller())
+
+
+def _quietly(function: Any, arguments: tuple[Any, ...]) -> None:
+    with np.errstate(all="ignore"):
+        function(*arguments)
+
+
+def to_host(device: Device, array: Array) -> np.ndarray[Any, Any]:
+    """Return a device's array on the host, when all work before is done."""
+    if device.device_type == "CPU":
+        return array  # type: ignore[no-any-return]
+    host = np.empty(array.shape, array.dtype)
+    device.stream.download(host, array)
+    device.stream.synchronize()
+    return host
+
+
+def to_device(
+    source: Device,
+    target: Device,
+    array: Array,
+    dtype: DType,
+    name: str,
+    devices: Sequence[Device] = (),
+) -> Array:
+    """Copy an array from one device to another."""
+    if target.device_type == "CPU":
+        return to_host(source, array)
+    copy = new_array(target, array.shape, dtype, partial(_held_by, name), devices)
+    if source.device_type == "CPU":
+        target.stream.upload(copy, np.ascontiguousarray(array).reshape(array.shape))
+        return copy
+    target.stream.wait(source.stream.record())
+    target.stream.transfer(copy, array)
+    # What comes later on the source may write over what is being copied.
+    source.stream.wait(target.stream.record())
+    return copy
