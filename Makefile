@@ -32,6 +32,8 @@ demo: $(READY)
 	$(BIN)/python examples/four_gpus.py
 	@echo
 	$(BIN)/python examples/towers.py
+	@echo
+	$(BIN)/python examples/train.py
 
 test: $(READY)
 	$(BIN)/python -m pytest

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from berth.front.context import Context
+from berth.front.mode import set_eager
 
 # Simulated machines are shared between processes: those of this run keep to themselves.
 LEDGERS = tempfile.mkdtemp(prefix="berth-tests-")
@@ -43,3 +44,13 @@ def sim() -> Iterator[Callable[..., Context]]:
 
         start()
         yield start
+
+
+@pytest.fixture
+def eager() -> Iterator[None]:
+    """Compute operations as they are written: many tests import TensorFlow 1's face too."""
+    before = set_eager(True)
+    try:
+        yield
+    finally:
+        set_eager(before)

@@ -146,6 +146,10 @@ class InternalError(OpError):
     error_code = 13
 
 
+class OperatorNotAllowedInGraphError(TypeError):
+    """Python asks for the value of a tensor that has none yet: a function is being traced."""
+
+
 class MachineSpecError(ValueError):
     """The text that describes a simulated machine cannot be read."""
 

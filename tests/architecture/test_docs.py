@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from berth.backends.profiles import PROFILES
+from berth.front.mode import set_eager
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
@@ -50,17 +51,29 @@ def test_readme_table_is_the_command_s(tmp_path):
     assert without_cpu(lines) == without_cpu(shown.splitlines())
 
 
-@pytest.mark.parametrize(("name", "at_least"), [("devices", 10), ("memory", 6), ("graphs", 15)])
+@pytest.mark.parametrize(
+    ("name", "at_least"), [("devices", 10), ("memory", 6), ("graphs", 15), ("eager", 15)]
+)
 def test_guides_print_what_they_show(name, at_least):
     import berth as tf
 
+    before = set_eager(name != "graphs")
     page = (ROOT / f"docs/{name}.md").read_text()
     sessions = "".join(b for b in re.findall(r"```python\n(.*?)```", page, re.S) if ">>>" in b)
     test = doctest.DocTestParser().get_doctest(sessions, {"tf": tf}, name, None, 0)
     result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test)
+    set_eager(before)
 
     assert result.attempted >= at_least
     assert result.failed == 0
+
+
+def test_list_of_operations_is_true():
+    """docs/ops.md is what docs/make_ops.py writes."""
+    code = "import make_ops; print(make_ops.page() == make_ops.PAGE.read_text())"
+    result = run("-c", code, cwd=ROOT / "docs")
+
+    assert (result.stdout, result.stderr) == ("True\n", "")
 
 
 def test_listed_cards_are_the_profiles():

@@ -12,17 +12,29 @@ import berth
 
 PUBLIC = [
     "berth",
+    "berth.bitwise",
+    "berth.both",
     "berth.compat.v1",
+    "berth.compat.v1.initializers",
+    "berth.compat.v1.linalg",
     "berth.compat.v1.math",
     "berth.compat.v1.nn",
     "berth.compat.v1.random",
-    "berth.compat.v1.strings",
+    "berth.compat.v1.train",
+    "berth.compat.v1.variables",
     "berth.config",
     "berth.config.experimental",
     "berth.config.threading",
     "berth.debugging",
     "berth.device_lib",
     "berth.dtypes",
+    "berth.initializers",
+    "berth.linalg",
+    "berth.math",
+    "berth.nest",
+    "berth.nn",
+    "berth.random",
+    "berth.strings",
     "berth.test",
     "berth.timeline",
 ]
@@ -52,7 +64,7 @@ def test_public_functions_are_documented(name):
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_docstrings_tell_the_truth(name):
+def test_docstrings_tell_the_truth(name, eager):
     module = importlib.import_module(name)
     assert module.__doc__, f"{name} has no docstring"
     assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0

@@ -6,11 +6,12 @@ import gc
 import logging
 import os
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from berth.backends.base import Array, Region
+from berth.backends.base import Array, Region, Stream
 from berth.devices.full_name import LOCAL_HOST
 from berth.devices.physical import Hardware
 from berth.memory.arena import Arena, ArenaOptions
@@ -93,6 +94,11 @@ class Device:
         )
         self.scrub = scrub
         """Whether freed memory is filled with NaN, to show use after free."""
+
+    @cached_property
+    def stream(self) -> Stream:
+        """The stream of operations that are done one by one."""
+        return self.hardware.backend.stream(self.hardware.platform)
 
     def try_allocate(self, nbytes: int, holder: Holder) -> Buffer | None:
         """Return memory, or None if it cannot be had even after a collection of garbage."""

@@ -73,6 +73,8 @@ class Context:
     def __init__(self, environ: Mapping[str, str] = os.environ) -> None:
         self.switches = Switches()
         self.eager_scope = EagerScope()
+        self.builder: Any = None
+        """What computes operations as they are written; made when the first one is."""
         self.sessions: weakref.WeakSet[Any] = weakref.WeakSet()
         """What uses the devices, and must know when they go."""
         self._environ = environ

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
 from berth.devices.device import LogicalDevice
 from berth.devices.spec import DeviceSpecV2
 from berth.front.context import context
+from berth.graph.graph import Graph
+from berth.ops.builder import entered
 
 
 class EagerDevice:
@@ -52,8 +55,15 @@ class EagerDevice:
         return DeviceSpecV2.from_string(opened[0].name)
 
 
-def device(device_name: Any) -> EagerDevice:
-    """Ask for a device: a name, a DeviceSpec, a LogicalDevice, or None for no wish."""
+def device(device_name: Any) -> AbstractContextManager[None]:
+    """Ask for a device: a name, a DeviceSpec, a LogicalDevice, or None for no wish.
+
+    Inside of a `tf.function`, or of a graph, the wish is that of the operations written there.
+    """
+    graph = entered()
+    if isinstance(graph, Graph):
+        wanted = device_name if callable(device_name) else _name_of(device_name)
+        return graph.device(wanted)
     if callable(device_name):
         raise RuntimeError("tf.device does not support functions.")
     return EagerDevice(device_name)

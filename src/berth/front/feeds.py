@@ -23,6 +23,8 @@ def read_feeds(
     for key, value in _pairs(feed_dict):
         is_ours = type(key) is Tensor and key.op.graph is graph
         tensor = key if is_ours else find_fed(key, graph)
+        if not graph.is_feedable(tensor):
+            raise ValueError(f"Tensor {tensor.name} may not be fed.")
         array = feed_array(tensor, value)
         feeds.append(Feed(tensor, array.shape))
         arrays.append(array)

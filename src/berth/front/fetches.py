@@ -69,6 +69,13 @@ class _Reader:
 
     def _read_element(self, fetch: Any) -> Build:
         item = self._find(fetch)
+        if not self._graph.is_fetchable(item):
+            raise ValueError(
+                f"Operation {getattr(item, 'op', item).name} has been marked as not fetchable. "
+                "Typically this happens when it is defined in another function or code block. "
+                "Use return values, explicit Python locals or TensorFlow collections to access "
+                "it."
+            )
         if isinstance(item, Operation):
             self.targets[item] = None
             return lambda values: None

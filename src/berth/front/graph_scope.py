@@ -9,19 +9,20 @@ from typing import Any
 from berth.dtypes import as_dtype
 from berth.graph.graph import Graph
 from berth.graph.ground import get_default_graph
-from berth.graph.variable import GLOBAL_VARIABLES, LOCAL_VARIABLES, TRAINABLE_VARIABLES
+from berth.graph.keys import GraphKeys
 
-
-class GraphKeys:
-    """The names of the collections that berth itself uses."""
-
-    GLOBAL_VARIABLES = GLOBAL_VARIABLES
-    VARIABLES = GLOBAL_VARIABLES
-    LOCAL_VARIABLES = LOCAL_VARIABLES
-    TRAINABLE_VARIABLES = TRAINABLE_VARIABLES
-    LOSSES = "losses"
-    SUMMARIES = "summaries"
-    UPDATE_OPS = "update_ops"
+__all__ = [
+    "GraphKeys",
+    "add_to_collection",
+    "add_to_collections",
+    "colocate_with",
+    "control_dependencies",
+    "convert_to_tensor",
+    "device",
+    "get_collection",
+    "get_collection_ref",
+    "name_scope",
+]
 
 
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
@@ -91,6 +92,16 @@ def convert_to_tensor(
 def add_to_collection(name: str, value: Any) -> None:
     """Keep a value under a name in the default graph."""
     get_default_graph().add_to_collection(name, value)
+
+
+def add_to_collections(names: Any, value: Any) -> None:
+    """Keep a value under a name, or under each of several, in the default graph."""
+    get_default_graph().add_to_collections(names, value)
+
+
+def get_collection_ref(key: str) -> list[Any]:
+    """Return the list that is kept under a name in the default graph, to be changed."""
+    return get_default_graph().get_collection_ref(key)
 
 
 def get_collection(key: str, scope: str | None = None) -> list[Any]:

@@ -5,319 +5,282 @@ Operations go to the default graph, and are computed when a `Session` runs them.
 
 from __future__ import annotations
 
-from berth import config, debugging, dtypes, errors, test
-from berth.compat.v1 import math, nn, random, strings
+from berth import bitwise, both, config, debugging, dtypes, errors, nest, strings, test
+from berth.both import *
+from berth.compat.v1 import initializers, linalg, math, nn, random, train
+from berth.compat.v1 import variables as _variables
+from berth.compat.v1.variables import *
 from berth.config import threading as _threading
 from berth.devices.spec import DeviceSpecV1 as DeviceSpec
-from berth.dtypes import (
-    DType,
-    as_dtype,
-    complex64,
-    complex128,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    resource,
-    string,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from berth.dtypes import bool_ as bool
-from berth.dtypes import float16 as half
-from berth.dtypes import float64 as double
+from berth.front import mode as _mode
 from berth.front.context import context as _context
+from berth.front.function_signature import TensorSpec
 from berth.front.graph_scope import (
     GraphKeys,
     add_to_collection,
+    add_to_collections,
     colocate_with,
     control_dependencies,
     convert_to_tensor,
     device,
     get_collection,
+    get_collection_ref,
     name_scope,
 )
+from berth.front.mode import executing_eagerly
 from berth.front.options import ConfigProto, GPUOptions, GraphOptions
 from berth.front.options import device_options as _device_options
 from berth.front.run_options import RunMetadata, RunOptions
 from berth.front.session import InteractiveSession, Session
+from berth.graph.autodiff import gradients
 from berth.graph.default import get_default_session
-from berth.graph.graph import Graph
 from berth.graph.ground import get_default_graph, reset_default_graph
-from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
 from berth.graph.text import GraphDef, NodeDef
-from berth.graph.variable import (
-    Variable,
-    assign,
-    assign_add,
-    assign_sub,
-    global_variables,
-    global_variables_initializer,
-    is_variable_initialized,
-    trainable_variables,
-    variables_initializer,
-)
-from berth.ops.array import (
-    constant,
-    expand_dims,
-    identity,
-    placeholder,
-    placeholder_with_default,
-    reshape,
-    squeeze,
-    stop_gradient,
-)
-from berth.ops.compare import (
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    not_equal,
-)
-from berth.ops.control import Assert, group, no_op
+from berth.ops.activations import log_sigmoid
+from berth.ops.array import placeholder, placeholder_with_default
+from berth.ops.compare import logical_xor
+from berth.ops.complex_numbers import angle, imag, real
+from berth.ops.cumulative import cumprod
+from berth.ops.depth import depth_to_space_v1 as depth_to_space
+from berth.ops.depth import space_to_depth_v1 as space_to_depth
+from berth.ops.diagonals import band_part as matrix_band_part
+from berth.ops.diagonals import diag as matrix_diag
+from berth.ops.diagonals import diag_part as matrix_diag_part
+from berth.ops.diagonals import set_diag as matrix_set_diag
+from berth.ops.diagonals import tensor_diag as diag
+from berth.ops.diagonals import tensor_diag_part as diag_part
+from berth.ops.diagonals import trace
 from berth.ops.extremes import argmax, argmin
-from berth.ops.filling import fill, one_hot, ones, ones_like, range, zeros, zeros_like
+from berth.ops.filling import ones_like, zeros_like
+from berth.ops.gamma import digamma, lgamma, polygamma, zeta
 from berth.ops.gathering import gather, where
+from berth.ops.grids import linspace as lin_space
 from berth.ops.indexing import boolean_mask
-from berth.ops.joining import concat, split, stack, unstack
-from berth.ops.linalg import matmul
+from berth.ops.linear_systems import cholesky_solve, matrix_transpose
+from berth.ops.math import divide as div
 from berth.ops.math import (
-    add,
-    add_n,
-    cast,
-    clip_by_value,
     floordiv,
-    maximum,
-    minimum,
     mod,
-    multiply,
-    pow,
     squared_difference,
-    subtract,
     to_double,
     to_float,
     to_int32,
     to_int64,
-    truediv,
 )
-from berth.ops.metadata import rank, shape, size
-from berth.ops.moving import pad, tile, transpose
+from berth.ops.math import floordiv as floor_div
+from berth.ops.matrices import cholesky, qr, svd
+from berth.ops.matrices import det as matrix_determinant
+from berth.ops.matrices import eigh as self_adjoint_eig
+from berth.ops.matrices import eigvalsh as self_adjoint_eigvals
+from berth.ops.matrices import inv as matrix_inverse
+from berth.ops.matrices import solve as matrix_solve
+from berth.ops.matrices import triangular_solve as matrix_triangular_solve
+from berth.ops.metadata import shape, size
+from berth.ops.moving import pad, transpose
+from berth.ops.norms import clip_by_average_norm, global_norm
+from berth.ops.norms import norm_v1 as norm
+from berth.ops.partitions import invert_permutation
+from berth.ops.quotients import divide_no_nan as div_no_nan
+from berth.ops.quotients import rint
 from berth.ops.random import random_normal, random_uniform, set_random_seed, truncated_normal
-from berth.ops.reduction import (
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
+from berth.ops.rearranging import reverse as reverse_v2
+from berth.ops.rearranging import reverse_sequence_v1 as reverse_sequence
+from berth.ops.sampling import multinomial
+from berth.ops.sampling import shuffle as random_shuffle
+from berth.ops.scattering import gather_nd_v1 as gather_nd
+from berth.ops.scattering import tensor_scatter_nd_add as tensor_scatter_add
+from berth.ops.scattering import tensor_scatter_nd_sub as tensor_scatter_sub
+from berth.ops.scattering import tensor_scatter_nd_update as tensor_scatter_update
+from berth.ops.segments import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
 )
-from berth.ops.shape import TensorShape
-from berth.ops.slicing import slice, strided_slice
-from berth.ops.strings import as_string, numpy_function, py_func, string_join
+from berth.ops.special import erf, erfc
+from berth.ops.statistics import bincount_v1 as bincount
+from berth.ops.statistics import confusion_matrix_v1 as confusion_matrix
+from berth.ops.statistics import count_nonzero_v1 as count_nonzero
+from berth.ops.statistics import is_non_decreasing, is_strictly_increasing
+from berth.ops.strings import py_func, string_join
+from berth.ops.sums import accumulate_n
+from berth.ops.tensor_products import cross
 from berth.ops.unary import (
-    abs,
     ceil,
-    cos,
-    exp,
+    conj,
     expm1,
-    floor,
+    is_finite,
+    is_inf,
+    is_nan,
     log,
     log1p,
-    negative,
     reciprocal,
-    round,
     rsqrt,
-    sigmoid,
-    sign,
-    sin,
-    sqrt,
-    square,
-    tanh,
 )
 
 __all__ = [
-    # modules
-    "config",
-    "debugging",
-    "dtypes",
-    "errors",
-    "math",
-    "nn",
-    "random",
-    "strings",
-    "test",
-    # types
-    "DType",
-    "TensorShape",
-    "as_dtype",
-    "bool",
-    "complex128",
-    "complex64",
-    "double",
-    "float16",
-    "float32",
-    "float64",
-    "half",
-    "int16",
-    "int32",
-    "int64",
-    "int8",
-    "resource",
-    "string",
-    "uint16",
-    "uint32",
-    "uint64",
-    "uint8",
-    # graphs and sessions
     "ConfigProto",
     "DeviceSpec",
     "GPUOptions",
-    "Graph",
     "GraphDef",
     "GraphKeys",
     "GraphOptions",
     "InteractiveSession",
     "NodeDef",
-    "Operation",
     "RunMetadata",
     "RunOptions",
     "Session",
-    "Tensor",
+    "TensorSpec",
+    "accumulate_n",
     "add_to_collection",
-    "colocate_with",
-    "control_dependencies",
-    "convert_to_tensor",
-    "device",
-    "enable_eager_execution",
-    "get_collection",
-    "get_default_graph",
-    "get_default_session",
-    "name_scope",
-    "reset_default_graph",
-    # variables
-    "Variable",
-    "assign",
-    "assign_add",
-    "assign_sub",
-    "global_variables",
-    "global_variables_initializer",
-    "is_variable_initialized",
-    "trainable_variables",
-    "variables_initializer",
-    # operations
-    "Assert",
-    "abs",
-    "add",
-    "add_n",
+    "add_to_collections",
+    "angle",
     "argmax",
     "argmin",
-    "as_string",
+    "bincount",
+    "bitwise",
     "boolean_mask",
-    "cast",
     "ceil",
-    "clip_by_value",
-    "concat",
-    "constant",
-    "cos",
-    "equal",
-    "exp",
-    "expand_dims",
+    "cholesky",
+    "cholesky_solve",
+    "clip_by_average_norm",
+    "colocate_with",
+    "config",
+    "confusion_matrix",
+    "conj",
+    "control_dependencies",
+    "convert_to_tensor",
+    "count_nonzero",
+    "cross",
+    "cumprod",
+    "debugging",
+    "depth_to_space",
+    "device",
+    "diag",
+    "diag_part",
+    "digamma",
+    "disable_eager_execution",
+    "disable_v2_behavior",
+    "div",
+    "div_no_nan",
+    "dtypes",
+    "enable_eager_execution",
+    "enable_v2_behavior",
+    "erf",
+    "erfc",
+    "errors",
+    "executing_eagerly",
     "expm1",
-    "fill",
-    "floor",
+    "floor_div",
     "floordiv",
     "gather",
-    "greater",
-    "greater_equal",
-    "group",
-    "identity",
-    "less",
-    "less_equal",
+    "gather_nd",
+    "get_collection",
+    "get_collection_ref",
+    "get_default_graph",
+    "get_default_session",
+    "global_norm",
+    "gradients",
+    "imag",
+    "initializers",
+    "invert_permutation",
+    "is_finite",
+    "is_inf",
+    "is_nan",
+    "is_non_decreasing",
+    "is_strictly_increasing",
+    "lgamma",
+    "lin_space",
+    "linalg",
     "log",
     "log1p",
-    "logical_and",
-    "logical_not",
-    "logical_or",
+    "log_sigmoid",
     "logical_xor",
-    "matmul",
-    "maximum",
-    "minimum",
+    "math",
+    "matrix_band_part",
+    "matrix_determinant",
+    "matrix_diag",
+    "matrix_diag_part",
+    "matrix_inverse",
+    "matrix_set_diag",
+    "matrix_solve",
+    "matrix_transpose",
+    "matrix_triangular_solve",
     "mod",
-    "multiply",
-    "negative",
-    "no_op",
-    "not_equal",
-    "numpy_function",
-    "one_hot",
-    "ones",
+    "multinomial",
+    "name_scope",
+    "nest",
+    "nn",
+    "norm",
     "ones_like",
     "pad",
     "placeholder",
     "placeholder_with_default",
-    "pow",
+    "polygamma",
     "py_func",
+    "qr",
+    "random",
     "random_normal",
+    "random_shuffle",
     "random_uniform",
-    "range",
-    "rank",
+    "real",
     "reciprocal",
-    "reduce_all",
-    "reduce_any",
-    "reduce_max",
-    "reduce_mean",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_sum",
-    "reshape",
-    "round",
+    "reset_default_graph",
+    "reverse_sequence",
+    "reverse_v2",
+    "rint",
     "rsqrt",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
+    "self_adjoint_eig",
+    "self_adjoint_eigvals",
     "set_random_seed",
     "shape",
-    "sigmoid",
-    "sign",
-    "sin",
     "size",
-    "slice",
-    "split",
-    "sqrt",
-    "square",
+    "space_to_depth",
     "squared_difference",
-    "squeeze",
-    "stack",
-    "stop_gradient",
-    "strided_slice",
     "string_join",
-    "subtract",
-    "tanh",
-    "tile",
+    "strings",
+    "svd",
+    "tensor_scatter_add",
+    "tensor_scatter_sub",
+    "tensor_scatter_update",
+    "test",
     "to_double",
     "to_float",
     "to_int32",
     "to_int64",
+    "trace",
+    "train",
     "transpose",
-    "truediv",
     "truncated_normal",
-    "unstack",
+    "unsorted_segment_max",
+    "unsorted_segment_mean",
+    "unsorted_segment_min",
+    "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n",
+    "unsorted_segment_sum",
     "where",
-    "zeros",
     "zeros_like",
+    "zeta",
 ]
+__all__ += both.__all__
+__all__ += _variables.__all__
 
 
 def enable_eager_execution(config: ConfigProto | None = None) -> None:
     """Run operations as they are written, on the devices that the options ask for."""
+    _mode.set_eager(True)
     if config is None:
         return
     context = _context()
@@ -328,3 +291,21 @@ def enable_eager_execution(config: ConfigProto | None = None) -> None:
         _threading.set_inter_op_parallelism_threads(config.inter_op_parallelism_threads)
     context.switches.soft_placement = config.allow_soft_placement or None
     context.switches.log_placement = config.log_device_placement
+
+
+def disable_eager_execution() -> None:
+    """Let operations go to the default graph."""
+    _mode.set_eager(False)
+
+
+def enable_v2_behavior() -> None:
+    """Run operations as they are written."""
+    _mode.set_eager(True)
+
+
+def disable_v2_behavior() -> None:
+    """Let operations go to the default graph: what this face does from the start."""
+    _mode.set_eager(False)
+
+
+_mode.start_with_graphs()

@@ -1,5 +1,6 @@
-"""``tf.math``: arithmetic, under its longer names."""
+"""``tf.math``: arithmetic and its functions."""
 
+from berth.ops.activations import log_sigmoid, softplus, softsign
 from berth.ops.compare import (
     equal,
     greater,
@@ -12,10 +13,14 @@ from berth.ops.compare import (
     logical_xor,
     not_equal,
 )
+from berth.ops.complex_numbers import angle, imag, real
+from berth.ops.cumulative import cumprod, cumsum, cumulative_logsumexp
 from berth.ops.extremes import argmax, argmin
+from berth.ops.gamma import digamma, lgamma, polygamma, zeta
 from berth.ops.math import (
     add,
     add_n,
+    divide,
     floordiv,
     maximum,
     minimum,
@@ -26,6 +31,19 @@ from berth.ops.math import (
     subtract,
     truediv,
 )
+from berth.ops.math import mod as floormod
+from berth.ops.norms import l2_normalize
+from berth.ops.partitions import invert_permutation
+from berth.ops.quotients import (
+    divide_no_nan,
+    multiply_no_nan,
+    nextafter,
+    reciprocal_no_nan,
+    rint,
+    xdivy,
+    xlog1py,
+    xlogy,
+)
 from berth.ops.reduction import (
     reduce_all,
     reduce_any,
@@ -35,9 +53,41 @@ from berth.ops.reduction import (
     reduce_prod,
     reduce_sum,
 )
+from berth.ops.segments import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
+from berth.ops.softmax import log_softmax, softmax
+from berth.ops.sorting import in_top_k_v1 as in_top_k
+from berth.ops.sorting import top_k
+from berth.ops.special import erf, erfc, erfcinv, erfinv, ndtri
+from berth.ops.statistics import bincount_v1 as bincount
+from berth.ops.statistics import confusion_matrix_v1 as confusion_matrix
+from berth.ops.statistics import count_nonzero_v1 as count_nonzero
+from berth.ops.statistics import (
+    is_non_decreasing,
+    is_strictly_increasing,
+    reduce_euclidean_norm,
+    reduce_logsumexp,
+    reduce_std,
+    reduce_variance,
+    zero_fraction,
+)
+from berth.ops.sums import accumulate_n, polyval, scalar_mul
+from berth.ops.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, sinh, tan
 from berth.ops.unary import (
     abs,
     ceil,
+    conj,
     cos,
     exp,
     expm1,
@@ -61,26 +111,60 @@ from berth.ops.unary import (
 
 __all__ = [
     "abs",
+    "accumulate_n",
+    "acos",
+    "acosh",
     "add",
     "add_n",
+    "angle",
     "argmax",
     "argmin",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bincount",
     "ceil",
+    "confusion_matrix",
+    "conj",
     "cos",
+    "cosh",
+    "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "cumulative_logsumexp",
+    "digamma",
+    "divide",
+    "divide_no_nan",
     "equal",
+    "erf",
+    "erfc",
+    "erfcinv",
+    "erfinv",
     "exp",
     "expm1",
     "floor",
     "floordiv",
+    "floormod",
     "greater",
     "greater_equal",
+    "imag",
+    "in_top_k",
+    "invert_permutation",
     "is_finite",
     "is_inf",
     "is_nan",
+    "is_non_decreasing",
+    "is_strictly_increasing",
+    "l2_normalize",
     "less",
     "less_equal",
+    "lgamma",
     "log",
     "log1p",
+    "log_sigmoid",
+    "log_softmax",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -89,26 +173,61 @@ __all__ = [
     "minimum",
     "mod",
     "multiply",
+    "multiply_no_nan",
+    "ndtri",
     "negative",
+    "nextafter",
     "not_equal",
+    "polygamma",
+    "polyval",
     "pow",
+    "real",
     "reciprocal",
+    "reciprocal_no_nan",
     "reduce_all",
     "reduce_any",
+    "reduce_euclidean_norm",
+    "reduce_logsumexp",
     "reduce_max",
     "reduce_mean",
     "reduce_min",
     "reduce_prod",
+    "reduce_std",
     "reduce_sum",
+    "reduce_variance",
+    "rint",
     "round",
     "rsqrt",
+    "scalar_mul",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
     "sigmoid",
     "sign",
     "sin",
+    "sinh",
+    "softmax",
+    "softplus",
+    "softsign",
     "sqrt",
     "square",
     "squared_difference",
     "subtract",
+    "tan",
     "tanh",
+    "top_k",
     "truediv",
+    "unsorted_segment_max",
+    "unsorted_segment_mean",
+    "unsorted_segment_min",
+    "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n",
+    "unsorted_segment_sum",
+    "xdivy",
+    "xlog1py",
+    "xlogy",
+    "zero_fraction",
+    "zeta",
 ]

@@ -1,5 +1,109 @@
 """``tf.nn``: functions for neural networks."""
 
+from berth.ops.activations import crelu_v1 as crelu
+from berth.ops.activations import elu, leaky_relu, relu6, selu, silu, softplus, softsign
+from berth.ops.activations import silu as swish
+from berth.ops.bias import bias_add, relu_layer, xw_plus_b
+from berth.ops.convolution import conv2d_backprop_filter, conv2d_backprop_input
+from berth.ops.convolution import conv2d_transpose_v1 as conv2d_transpose
+from berth.ops.convolution import conv2d_v1 as conv2d
+from berth.ops.depth import depth_to_space_v1 as depth_to_space
+from berth.ops.depth import space_to_depth_v1 as space_to_depth
+from berth.ops.depthwise import depthwise_conv2d_native
+from berth.ops.depthwise import depthwise_conv2d_v1 as depthwise_conv2d
+from berth.ops.depthwise import separable_conv2d_v1 as separable_conv2d
+from berth.ops.dropout import dropout_v1 as dropout
+from berth.ops.embedding import embedding_lookup_v1 as embedding_lookup
+from berth.ops.fused_batch_norm import fused_batch_norm
+from berth.ops.losses import (
+    l2_loss,
+    log_poisson_loss,
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits_v2,
+)
+from berth.ops.losses import (
+    softmax_cross_entropy_with_logits_v1 as softmax_cross_entropy_with_logits,
+)
+from berth.ops.losses import (
+    sparse_softmax_cross_entropy_with_logits_v1 as sparse_softmax_cross_entropy_with_logits,
+)
+from berth.ops.losses import (
+    weighted_cross_entropy_with_logits_v1 as weighted_cross_entropy_with_logits,
+)
+from berth.ops.lrn import local_response_normalization
+from berth.ops.lrn import local_response_normalization as lrn
+from berth.ops.normalization import (
+    batch_norm_with_global_normalization_v1 as batch_norm_with_global_normalization,
+)
+from berth.ops.normalization import batch_normalization, normalize_moments
+from berth.ops.normalization import moments_v1 as moments
+from berth.ops.normalization import sufficient_statistics_v1 as sufficient_statistics
+from berth.ops.normalization import weighted_moments_v1 as weighted_moments
+from berth.ops.norms import l2_normalize
+from berth.ops.pooling import avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
+from berth.ops.pooling import avg_pool_v1 as avg_pool
+from berth.ops.pooling import max_pool_v1 as max_pool
+from berth.ops.pooling import max_pool_with_argmax_v1 as max_pool_with_argmax
+from berth.ops.softmax import log_softmax, softmax
+from berth.ops.sorting import in_top_k_v1 as in_top_k
+from berth.ops.sorting import top_k
+from berth.ops.statistics import zero_fraction
 from berth.ops.unary import relu, sigmoid, tanh
 
-__all__ = ["relu", "sigmoid", "tanh"]
+__all__ = [
+    "avg_pool",
+    "avg_pool1d",
+    "avg_pool2d",
+    "batch_norm_with_global_normalization",
+    "batch_normalization",
+    "bias_add",
+    "conv2d",
+    "conv2d_backprop_filter",
+    "conv2d_backprop_input",
+    "conv2d_transpose",
+    "crelu",
+    "depth_to_space",
+    "depthwise_conv2d",
+    "depthwise_conv2d_native",
+    "dropout",
+    "elu",
+    "embedding_lookup",
+    "fused_batch_norm",
+    "in_top_k",
+    "l2_loss",
+    "l2_normalize",
+    "leaky_relu",
+    "local_response_normalization",
+    "log_poisson_loss",
+    "log_softmax",
+    "lrn",
+    "max_pool",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool_with_argmax",
+    "moments",
+    "normalize_moments",
+    "relu",
+    "relu6",
+    "relu_layer",
+    "selu",
+    "separable_conv2d",
+    "sigmoid",
+    "sigmoid_cross_entropy_with_logits",
+    "silu",
+    "softmax",
+    "softmax_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits_v2",
+    "softplus",
+    "softsign",
+    "space_to_depth",
+    "sparse_softmax_cross_entropy_with_logits",
+    "sufficient_statistics",
+    "swish",
+    "tanh",
+    "top_k",
+    "weighted_cross_entropy_with_logits",
+    "weighted_moments",
+    "xw_plus_b",
+    "zero_fraction",
+]

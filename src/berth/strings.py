@@ -3,4 +3,7 @@
 from berth.ops.strings import as_string
 from berth.ops.strings import string_join as join
 
-__all__ = ["as_string", "join"]
+__all__ = [
+    "as_string",
+    "join",
+]

@@ -1,0 +1,1 @@
+"""What bench/training.py times: one module for each library, and what is given to all."""

@@ -1,0 +1,275 @@
+"""The names that both faces have: ``tf.add`` is one function in either."""
+
+from berth.dtypes import (
+    DType,
+    as_dtype,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    resource,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from berth.dtypes import bool_ as bool
+from berth.dtypes import float16 as half
+from berth.dtypes import float64 as double
+from berth.graph.control_flow import case, cond, switch_case
+from berth.graph.custom_gradient import custom_gradient
+from berth.graph.graph import Graph
+from berth.graph.loops import foldl, foldr, map_fn, scan
+from berth.graph.operation import Operation
+from berth.graph.variable import VariableAggregation, VariableSynchronization
+from berth.ops.agreement import (
+    bitcast,
+    broadcast_dynamic_shape,
+    broadcast_static_shape,
+    ensure_shape,
+    identity_n,
+    shape_n,
+)
+from berth.ops.array import constant, expand_dims, identity, reshape, squeeze, stop_gradient
+from berth.ops.binning import histogram_fixed_width, searchsorted
+from berth.ops.broadcasting import broadcast_to
+from berth.ops.compare import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
+)
+from berth.ops.complex_numbers import complex
+from berth.ops.control import Assert, group, no_op
+from berth.ops.cumulative import cumsum
+from berth.ops.diagonals import eye
+from berth.ops.filling import fill, one_hot, ones, range, zeros
+from berth.ops.grids import linspace, meshgrid, sequence_mask, unravel_index
+from berth.ops.indexed_slices import IndexedSlices
+from berth.ops.joining import concat, split, stack, unstack
+from berth.ops.linalg import matmul
+from berth.ops.math import (
+    add,
+    add_n,
+    cast,
+    clip_by_value,
+    divide,
+    maximum,
+    minimum,
+    multiply,
+    pow,
+    subtract,
+    truediv,
+)
+from berth.ops.math import mod as floormod
+from berth.ops.metadata import rank
+from berth.ops.moving import tile
+from berth.ops.norms import clip_by_global_norm, clip_by_norm
+from berth.ops.operators import AnyTensor as Tensor
+from berth.ops.partitions import dynamic_partition, dynamic_stitch
+from berth.ops.quotients import realdiv, truncatediv, truncatemod
+from berth.ops.rearranging import repeat, reverse, roll
+from berth.ops.reduction import (
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
+from berth.ops.scattering import (
+    scatter_nd,
+    tensor_scatter_nd_add,
+    tensor_scatter_nd_max,
+    tensor_scatter_nd_min,
+    tensor_scatter_nd_sub,
+    tensor_scatter_nd_update,
+)
+from berth.ops.sets import unique, unique_with_counts
+from berth.ops.shape import TensorShape
+from berth.ops.slicing import slice, strided_slice
+from berth.ops.sorting import argsort, sort
+from berth.ops.statistics import reduce_logsumexp
+from berth.ops.strings import as_string, numpy_function
+from berth.ops.sums import scalar_mul
+from berth.ops.tensor_products import einsum, tensordot
+from berth.ops.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, sinh, tan
+from berth.ops.unary import (
+    abs,
+    cos,
+    exp,
+    floor,
+    negative,
+    round,
+    sigmoid,
+    sign,
+    sin,
+    sqrt,
+    square,
+    tanh,
+)
+
+__all__ = [
+    "Assert",
+    "DType",
+    "Graph",
+    "IndexedSlices",
+    "Operation",
+    "Tensor",
+    "TensorShape",
+    "VariableAggregation",
+    "VariableSynchronization",
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "add_n",
+    "argsort",
+    "as_dtype",
+    "as_string",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bitcast",
+    "bool",
+    "broadcast_dynamic_shape",
+    "broadcast_static_shape",
+    "broadcast_to",
+    "case",
+    "cast",
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "clip_by_value",
+    "complex",
+    "complex128",
+    "complex64",
+    "concat",
+    "cond",
+    "constant",
+    "cos",
+    "cosh",
+    "cumsum",
+    "custom_gradient",
+    "divide",
+    "double",
+    "dynamic_partition",
+    "dynamic_stitch",
+    "einsum",
+    "ensure_shape",
+    "equal",
+    "exp",
+    "expand_dims",
+    "eye",
+    "fill",
+    "float16",
+    "float32",
+    "float64",
+    "floor",
+    "floormod",
+    "foldl",
+    "foldr",
+    "greater",
+    "greater_equal",
+    "group",
+    "half",
+    "histogram_fixed_width",
+    "identity",
+    "identity_n",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "less",
+    "less_equal",
+    "linspace",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "map_fn",
+    "matmul",
+    "maximum",
+    "meshgrid",
+    "minimum",
+    "multiply",
+    "negative",
+    "no_op",
+    "not_equal",
+    "numpy_function",
+    "one_hot",
+    "ones",
+    "pow",
+    "range",
+    "rank",
+    "realdiv",
+    "reduce_all",
+    "reduce_any",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+    "repeat",
+    "reshape",
+    "resource",
+    "reverse",
+    "roll",
+    "round",
+    "scalar_mul",
+    "scan",
+    "scatter_nd",
+    "searchsorted",
+    "sequence_mask",
+    "shape_n",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "slice",
+    "sort",
+    "split",
+    "sqrt",
+    "square",
+    "squeeze",
+    "stack",
+    "stop_gradient",
+    "strided_slice",
+    "string",
+    "subtract",
+    "switch_case",
+    "tan",
+    "tanh",
+    "tensor_scatter_nd_add",
+    "tensor_scatter_nd_max",
+    "tensor_scatter_nd_min",
+    "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update",
+    "tensordot",
+    "tile",
+    "truediv",
+    "truncatediv",
+    "truncatemod",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+    "unique",
+    "unique_with_counts",
+    "unravel_index",
+    "unstack",
+    "zeros",
+]

@@ -1,0 +1,40 @@
+"""``tf.initializers``: first values for variables."""
+
+from berth.graph.initializers_v1 import Constant as constant
+from berth.graph.initializers_v1 import GlorotNormal as glorot_normal
+from berth.graph.initializers_v1 import GlorotUniform as glorot_uniform
+from berth.graph.initializers_v1 import Identity as identity
+from berth.graph.initializers_v1 import Ones as ones
+from berth.graph.initializers_v1 import Orthogonal as orthogonal
+from berth.graph.initializers_v1 import RandomNormal as random_normal
+from berth.graph.initializers_v1 import RandomUniform as random_uniform
+from berth.graph.initializers_v1 import TruncatedNormal as truncated_normal
+from berth.graph.initializers_v1 import UniformUnitScaling as uniform_unit_scaling
+from berth.graph.initializers_v1 import VarianceScaling as variance_scaling
+from berth.graph.initializers_v1 import Zeros as zeros
+from berth.graph.initializers_v1 import he_normal, he_uniform, lecun_normal, lecun_uniform
+from berth.graph.variable_lists import global_variables_initializer as global_variables
+from berth.graph.variable_lists import local_variables_initializer as local_variables
+from berth.graph.variable_lists import variables_initializer as variables
+
+__all__ = [
+    "constant",
+    "global_variables",
+    "glorot_normal",
+    "glorot_uniform",
+    "he_normal",
+    "he_uniform",
+    "identity",
+    "lecun_normal",
+    "lecun_uniform",
+    "local_variables",
+    "ones",
+    "orthogonal",
+    "random_normal",
+    "random_uniform",
+    "truncated_normal",
+    "uniform_unit_scaling",
+    "variables",
+    "variance_scaling",
+    "zeros",
+]

@@ -1,0 +1,202 @@
+"""Where an operation of an eager program runs (§6.7), and how its inputs get there.
+
+It runs on the device of the variable it takes, or on the one that `tf.device` asks for, or on
+the first that has a kernel for it, GPUs before the CPU. What it takes from elsewhere is copied
+there, as the device policy allows.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from berth.devices.device import Device
+from berth.dtypes import DType, int32
+from berth.errors import InvalidArgumentError
+from berth.front.eager_tensor import EagerTensor
+from berth.ops.array import CONST, IDENTITY
+from berth.ops.convert import dtype_of
+from berth.ops.opdef import Attrs, OpDef
+from berth.plan.candidates import Candidates, by_priority
+from berth.run.launch import to_device
+
+if TYPE_CHECKING:
+    from berth.front.context import Context
+
+KNOWN_ON_HOST = 1024
+"""Up to so many bytes, what came from the host is kept there too: it may be a shape."""
+_log = logging.getLogger("berth")
+
+
+class Choice(NamedTuple):
+    """A device, and how it runs the operation."""
+
+    device: Device
+    kernel: Any
+    function: Any = None
+    """On the host, the function of an elementwise operation without attributes."""
+
+
+def choose_device(
+    op: OpDef,
+    dtype: DType | None,
+    wanted: str,
+    devices: Sequence[Device],
+    *,
+    soft: bool,
+    has_attrs: bool,
+) -> Choice:
+    """Choose the device for an operation: what `tf.device` asks for, or what can run it."""
+    candidates = Candidates(devices, soft)
+    types = op.device_types(dtype) & candidates.types
+    request = candidates.read(wanted)
+    found = candidates.find(request, types).devices if request is not None else ()
+    if not found:
+        raise InvalidArgumentError(None, None, _complaint(op, wanted, types, devices, soft))
+    device = found[0]
+    kernel = op.kernel(device.device_type, dtype)
+    if device.device_type != "CPU" or op.elementwise is None or has_attrs:
+        return Choice(device, kernel)
+    return Choice(device, kernel, op.elementwise(np, {}))
+
+
+def _complaint(
+    op: OpDef, wanted: str, types: frozenset[str], devices: Sequence[Device], soft: bool
+) -> str:
+    names = ", ".join(device.name for device in devices)
+    kinds = ", ".join(by_priority(types))
+    suffix = "" if op is CONST else f" [Op:{op.name}] name: "
+    if not wanted:
+        return (
+            f"No supported device found in available devices [{names}]. "
+            f"enable_soft_placement={int(soft)}. Supported devices types [{kinds}].{suffix}"
+        )
+    return (
+        f"Could not satisfy device specification '{wanted}'. "
+        f"enable_soft_placement={int(soft)}. Supported device types [{kinds}]. All available "
+        f"devices [{names}].{suffix}"
+    )
+
+
+def check_policy(policy: str, op: OpDef, position: int, tensor: Any, device: Device) -> None:
+    """Complain or warn, as the device policy says, of an input that is elsewhere."""
+    is_fine = policy == "silent" or op is IDENTITY
+    if is_fine or (policy == "silent_for_int32" and tensor.dtype is int32):
+        return
+    found = (
+        f"input #{position} was expected to be on {device.name} but is actually on "
+        f"{tensor.device} (operation running on {device.name})"
+    )
+    if policy == "warn":
+        _log.warning(
+            f"before computing {op.name} {found}. This triggers a copy which can be a "
+            "performance bottleneck."
+        )
+        return
+    raise InvalidArgumentError(
+        None,
+        None,
+        f"Tensors on conflicting devices: cannot compute {op.name} as {found} Tensors can be "
+        "copied explicitly using: `with tf.device(device_name): x = tf.identity(x)` or transparently copied by using "
+        "tf.config.experimental.set_device_policy('silent'). Copying tensors between devices "
+        f"may slow down your model [Op:{op.name}] name: ",
+    )
+
+
+class Placing:
+    """The devices of a program, and the way tensors take between them."""
+
+    def __init__(self, program: Context) -> None:
+        self._program = weakref.proxy(program)
+        self._scope = program.eager_scope
+        self._switches = program.switches
+        self._choices: dict[Any, Choice] = {}
+        self._devices: tuple[Device, ...] = ()
+
+    def _forget(self) -> None:
+        """Keep nothing of devices that are gone."""
+        self._choices = {}
+
+    def _host(self) -> Device:
+        return (self._devices or self._program.opened())[0]
+
+    def _choose(self, op: OpDef, tensors: Sequence[Any], attrs: Attrs) -> Choice:
+        """Decide where an operation runs."""
+        opened = self._program.opened()
+        if opened is not self._devices:  # they were closed, and others opened
+            self._devices = opened
+            self._forget()
+        if op.access is not None:
+            variable = tensors[0].place
+            return Choice(variable, op.kernel(variable.device_type, None))
+        dtype = attrs.get("dtype")
+        if dtype is None and op.type_position is not None and tensors:
+            dtype = tensors[op.type_position].dtype
+        soft = self._switches.soft_placement
+        key = (op, dtype, self._scope.device_name, soft)
+        choice = self._choices.get(key)
+        if choice is None:
+            choice = choose_device(
+                op,
+                dtype,
+                self._scope.device_name,
+                opened,
+                soft=soft is None or soft,
+                has_attrs=bool(attrs),
+            )
+            self._choices[key] = choice
+        return choice
+
+    def _brought(self, tensor: EagerTensor, device: Device, op: OpDef, position: int) -> Any:
+        """Copy a tensor's array to the device of an operation, if the policy allows it."""
+        policy = self._scope.device_policy or self._switches.device_policy
+        check_policy(policy, op, position, tensor, device)
+        self._check_alive(tensor)
+        return to_device(
+            tensor.place, device, tensor.array, tensor.dtype, op.name, self._devices
+        )
+
+    def _check_alive(self, held: Any) -> None:
+        """Raise RuntimeError for what is on a device that is there no more."""
+        if held.place not in self._devices and held.place.device_type != "CPU":
+            raise RuntimeError(
+                f"A tensor or variable on {held.place.short_name} cannot be used any more: its "
+                "devices went by berth.reset()."
+            )
+
+    def at_home(self, tensor: EagerTensor) -> EagerTensor:
+        """Return a tensor on the device where a variable made now would be."""
+        device = self._choose(CONST, (), {"dtype": tensor.dtype}).device
+        if tensor.place is device:
+            return tensor
+        array = to_device(
+            tensor.place, device, tensor.array, tensor.dtype, "VarHandleOp", self._devices
+        )
+        return EagerTensor(array, device, tensor.dtype)
+
+    def moved(self, tensor: EagerTensor, kind: str, index: int) -> EagerTensor:
+        """Return a tensor's copy on a device."""
+        for device in self._program.opened():
+            if device.device_type == kind and device.index == index:
+                array = to_device(
+                    tensor.place, device, tensor.array, tensor.dtype, "Copy", self._devices
+                )
+                copy = EagerTensor(array, device, tensor.dtype)
+                return copy
+        raise RuntimeError(f"{kind}:{index} unknown device.")
+
+    def has_choice(self) -> bool:
+        """Tell whether there is more than one device to compute on."""
+        return len(self._devices) > 1
+
+    def _constant(self, array: np.ndarray[Any, Any], device: Device) -> EagerTensor:
+        dtype = dtype_of(array)
+        known = array if array.nbytes <= KNOWN_ON_HOST else None
+        if device.device_type != "CPU":
+            copy = to_device(self._host(), device, array, dtype, "Const", self._devices)
+            return EagerTensor(copy, device, dtype, host=known)
+        return EagerTensor(array, device, dtype)

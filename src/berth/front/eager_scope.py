@@ -1,0 +1,89 @@
+"""The verbs of TensorFlow 2 that speak to whoever is building: scopes and conversions."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from enum import Enum
+from types import TracebackType
+from typing import Any
+
+from berth.dtypes import as_dtype
+from berth.ops import compose
+from berth.ops.builder import current
+
+
+class UnconnectedGradients(Enum):
+    """What a gradient is where nothing leads to it."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
+class name_scope:
+    """Put the names of a block's operations under a common one; eager operations have none.
+
+    >>> with name_scope("tower") as scope:
+    ...     scope
+    'tower/'
+    """
+
+    def __init__(self, name: str) -> None:
+        if not isinstance(name, str):
+            raise ValueError(f"name for name_scope must be a string, and not {name!r}.")
+        self._name = name
+        self._scopes: list[AbstractContextManager[str]] = []
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    def __enter__(self) -> str:
+        builder: Any = current()
+        scope: AbstractContextManager[str] = builder.name_scope(self._name)
+        self._scopes.append(scope)
+        return scope.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        return self._scopes.pop().__exit__(kind, error, trace)
+
+
+def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
+    """Let the operations of a block wait for others. What is eager has been done already."""
+    builder: Any = current()
+    scope: AbstractContextManager[None] = builder.control_dependencies(control_inputs)
+    return scope
+
+
+def convert_to_tensor(
+    value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
+) -> Any:
+    """Return a value as a tensor; a tensor as it is.
+
+    >>> convert_to_tensor([1, 2]).dtype
+    tf.int32
+    """
+    wanted = None if dtype is None else as_dtype(dtype)
+    return compose.convert(value, wanted, name)
+
+
+def is_tensor(x: Any) -> bool:
+    """Tell whether a value is a tensor or a variable.
+
+    >>> is_tensor(convert_to_tensor(1)), is_tensor(1)
+    (True, False)
+    """
+    return compose.is_tensor(x) or hasattr(x, "as_tensor")
+
+
+def get_static_value(tensor: Any, partial: bool = False) -> Any:
+    """Return the value of a tensor if it is known, as an array; else None.
+
+    >>> get_static_value(convert_to_tensor([1, 2])).tolist()
+    [1, 2]
+    """
+    return getattr(tensor, "value", None)

@@ -1,0 +1,172 @@
+"""tf.function: a Python function becomes graphs, one for each kind of arguments.
+
+The Python code runs when such a graph is made, and only then: what it prints or appends it
+does once. What it computes with tensors happens in every call.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from berth.front.concrete_function import ConcreteFunction
+from berth.front.context import context
+from berth.front.eager_tensor import EagerTensor
+from berth.front.function_signature import Call, Signature
+from berth.front.tracing import n_variables_made, tracing
+from berth.graph.func_graph import FuncGraph
+from berth.graph.nest import map_structure, pack_sequence_as
+from berth.graph.operation import Operation
+from berth.ops import builder
+from berth.ops.indexed_slices import as_dense
+
+MOST_KEPT = 1000
+"""How many kinds of arguments are found again without looking closely."""
+
+
+def device_in_force() -> str:
+    """Return the device that the operations around a call ask for: its own will, too."""
+    return context().eager_scope.device_name
+
+
+class Function:
+    """A Python function that is traced into graphs, and run as such."""
+
+    def __init__(
+        self, python_function: Callable[..., Any], input_signature: Sequence[Any] | None = None
+    ) -> None:
+        self.python_function = python_function
+        self._signature = Signature(python_function, input_signature)
+        self._traces: dict[Any, ConcreteFunction] = {}
+        self._plain: dict[Any, ConcreteFunction] = {}
+        """The same, for calls with tensors only: found without looking closely."""
+        self._lock = threading.RLock()
+        self._name = getattr(python_function, "__name__", "function")
+        functools.update_wrapper(self, python_function)
+
+    @property
+    def input_signature(self) -> Any:
+        return self._signature.specs
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        key = None if options else self._plain_key(arguments)
+        concrete = self._plain.get(key) if key is not None else None
+        if concrete is not None:
+            return concrete.call_flat(arguments)
+        call = self._signature.read(arguments, options)
+        concrete = self._concrete(call)
+        if len(self._plain) > MOST_KEPT:  # shapes without end
+            self._plain.clear()
+        if key is not None and len(call.leaves) == len(arguments):
+            self._plain[key] = concrete
+        return concrete.call_flat(call.tensors)
+
+    def _plain_key(self, arguments: Sequence[Any]) -> Any:
+        """Return a key for arguments that are all tensors, as they mostly are; else None."""
+        key: list[Any] = [device_in_force()]
+        for argument in arguments:
+            if type(argument) is not EagerTensor:
+                return None
+            key += (argument.dtype, argument.dims)
+        return tuple(key)
+
+    def get_concrete_function(self, *arguments: Any, **options: Any) -> ConcreteFunction:
+        """Return the graph for arguments like these; a TensorSpec stands for a tensor."""
+        if self._signature.specs is not None and not arguments and not options:
+            arguments = self._signature.specs
+        return self._concrete(self._signature.read(arguments, options))
+
+    def experimental_get_tracing_count(self) -> int:
+        """Return how many graphs were made."""
+        return len(self._traces)
+
+    def _concrete(self, call: Call) -> ConcreteFunction:
+        key = (device_in_force(), self._signature.specs is None and call.key)
+        found = self._traces.get(key)
+        if found is None:
+            with self._lock:
+                found = self._traces.get(key)
+                if found is None:
+                    found = self._traces[key] = self._trace(call)
+        return found
+
+    def _trace(self, call: Call) -> ConcreteFunction:
+        """Trace the function; if that made variables, once more, when it must not again."""
+        n_before = n_variables_made()
+        with tracing(may_make_variables=not self._traces):
+            traced = self._trace_once(call)
+        if n_variables_made() > n_before:
+            with tracing(may_make_variables=False):
+                traced = self._trace_once(call)
+        return traced
+
+    def _trace_once(self, call: Call) -> ConcreteFunction:
+        graph = FuncGraph(self._name)
+        graph.seed = getattr(builder.current(), "seed", None)
+        symbols = self._signature.symbols(
+            call, lambda like, name: graph.add_input(like.dtype.base_dtype, like.dims, name)
+        )
+        arguments, options = pack_sequence_as(call.structure, symbols)
+        with graph.as_default(), graph.device(device_in_force() or None):
+            result = self.python_function(*arguments, **options)
+            result = map_structure(lambda leaf: self._returned(graph, leaf), result)
+        return ConcreteFunction(graph, result)
+
+    def _returned(self, graph: FuncGraph, leaf: Any) -> Any:
+        """Return a function's result as a tensor of its graph; None and operations as None."""
+        if leaf is None or isinstance(leaf, Operation):
+            return None
+        try:
+            return graph.convert(as_dense(leaf))
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                "To be compatible with tf.function, Python functions must return zero or more "
+                f"Tensors or None values; in compilation of {self.python_function!r}, found "
+                f"return value of type {type(leaf).__name__}, which is not a Tensor."
+            ) from error
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Become a method: each object has traces of its own."""
+        if instance is None:
+            return self
+        bound = Function(self.python_function.__get__(instance, owner), self.input_signature)
+        name = self._name
+        with suppress(AttributeError, TypeError):  # no place for it: it is traced again
+            instance.__dict__[name] = bound
+        return bound
+
+    def __repr__(self) -> str:
+        return f"<tf.function {self._name}: {len(self._traces)} traces>"
+
+
+def function(
+    func: Callable[..., Any] | None = None,
+    input_signature: Sequence[Any] | None = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: str | None = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
+    experimental_follow_type_hints: bool | None = None,
+) -> Any:
+    """Make a Python function one that is traced once for each kind of arguments, and run fast.
+
+    Python's own control flow is followed while tracing; what depends on the value of a tensor
+    needs `tf.cond`, `tf.while_loop` or `tf.where`.
+
+    >>> @function
+    ... def double(x):
+    ...     return x + x
+    >>> import berth as tf
+    >>> double(tf.constant([1, 2])).numpy().tolist()
+    [2, 4]
+    """
+    if func is None:
+        return functools.partial(function, input_signature=input_signature)
+    return Function(func, input_signature)

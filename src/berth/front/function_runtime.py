@@ -1,0 +1,157 @@
+"""Running the graph of a function: engines, and the devices of what is fed."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.front.context import context
+from berth.front.eager_tensor import EagerTensor
+from berth.graph.func_graph import FuncGraph
+from berth.graph.tensor import Tensor
+from berth.plan.plan import Feed, Request
+from berth.run.engine import Engine, Options
+from berth.run.runner import Runner
+from berth.run.state import SessionState
+from berth.run.threads import Pool, n_cores
+
+_pools: weakref.WeakKeyDictionary[Any, Pool] = weakref.WeakKeyDictionary()
+"""The threads that all functions of a program use."""
+
+
+def _pool_of(program: Any) -> Pool:
+    if program not in _pools:
+        _pools[program] = Pool(program.switches.intra_op_threads or n_cores())
+    return _pools[program]
+
+
+def _handles(graph: FuncGraph) -> list[Any]:
+    """List the variables of the program that a function uses."""
+    return [handle for handle in graph.handles.values() if hasattr(handle, "lock")]
+
+
+def _out_of_scope(given: Sequence[Any]) -> TypeError:
+    symbol = next(tensor for tensor in given if not hasattr(tensor, "place"))
+    return TypeError(
+        f"{symbol} is out of scope and cannot be used here. Use return values, explicit Python "
+        "locals or TensorFlow collections to access it."
+    )
+
+
+class FunctionState(SessionState):
+    """What a function keeps between calls. Its variables are not its own."""
+
+    moves = True
+
+    def __init__(self, graph: FuncGraph, devices: Sequence[Any]) -> None:
+        super().__init__(devices)
+        self._handles = graph.handles
+
+    def variable(self, op: Any, device: int, dims: Any, dtype: Any) -> Any:
+        """Return what stands for a variable outside."""
+        return self._handles[op]
+
+
+class FunctionRuntime:
+    """Runs one graph for some of its tensors, on the devices of the program."""
+
+    def __init__(self, graph: FuncGraph, fetches: Sequence[Tensor]) -> None:
+        self._graph = graph
+        self._fetches = tuple(fetches)
+        self._inputs = [*graph.inputs, *(inner for _, inner in graph.captures)]
+        self._targets = tuple(graph.effects)
+        self._written = graph.written()
+        # Always in the same order, or two functions could wait for each other.
+        self._locks = [h.lock for h in sorted(_handles(graph), key=id)]
+        self._engine: Engine | None = None
+        self._devices: Sequence[Any] = ()
+        self._positions: dict[Any, int] = {}
+        self._ready: dict[Any, Any] = {}
+
+    def run(self, given: Sequence[EagerTensor]) -> list[EagerTensor]:
+        """Run the graph on tensors; return tensors."""
+        program = context()
+        opened = program.opened()
+        if opened is not self._devices or self._engine is None:
+            self._start(program, opened)
+        try:
+            key = tuple([(tensor.dims, tensor.place) for tensor in given])
+        except AttributeError:
+            raise _out_of_scope(given) from None
+        ready = self._ready.get(key)
+        if ready is None:
+            ready = self._ready[key] = self._runner(given)
+        runner, places, on_host = ready
+        fed = [t.value for t in given] if on_host else [t.array for t in given]
+        arrays = self._run_locked(runner, fed) if self._locks else runner.run(fed)
+        return [
+            EagerTensor(np.asarray(array) if on_host else array, place, fetch.dtype.base_dtype)
+            for array, place, fetch in zip(arrays, places, self._fetches, strict=True)
+        ]
+
+    def _run_locked(self, runner: Any, fed: Sequence[Any]) -> Any:
+        """Run while nobody else writes to the variables that are used."""
+        for lock in self._locks:
+            lock.acquire()
+        try:
+            for handle in self._written:
+                handle.prepare_write()
+            return runner.run(fed)
+        finally:
+            for lock in self._locks:
+                lock.release()
+
+    def drop_idle(self) -> None:
+        """Give the memory back that no call is using."""
+        if self._engine is not None:
+            self._engine.drop_idle()
+
+    def lose(self, reason: str, *, to_parent: bool = False) -> None:
+        """Let the devices go: the next call begins anew."""
+        engine, self._engine, self._devices = self._engine, None, ()
+        if engine is not None and not to_parent:
+            engine.close()
+
+    def _start(self, program: Any, devices: Sequence[Any]) -> None:
+        """Make an engine for the devices that there are now."""
+        for handle in _handles(self._graph):
+            if handle.place not in devices:
+                raise RuntimeError(
+                    f"The variable {handle.name} cannot be used any more: its devices went by "
+                    "berth.reset()."
+                )
+        program.sessions.add(self)
+        switches = program.switches
+        soft = switches.soft_placement
+        options = Options(soft_placement=soft is None or soft)
+        self._engine = Engine(
+            self._graph,
+            devices,
+            options,
+            program.drop_idle,
+            state=FunctionState(self._graph, devices),
+            pool=_pool_of(program),
+        )
+        self._devices = devices
+        self._positions = {device: k for k, device in enumerate(devices)}
+        self._ready = {}
+
+    def _runner(self, given: Sequence[EagerTensor]) -> tuple[Any, list[Any], bool]:
+        """Plan a call: what runs it, where the results are, and whether it wants the host."""
+        assert self._engine is not None
+        feeds = tuple(
+            Feed(symbol, tensor.dims, self._positions[tensor.place])
+            for symbol, tensor in zip(self._inputs, given, strict=True)
+        )
+        request = Request(self._fetches, self._targets, feeds, stays=True)
+        runner = self._engine.runner(request)
+        if isinstance(runner, Runner):
+            places = [self._devices[value.device] for value in runner.plan.fetches]
+            return runner, places, False
+        # Shapes depend on values: everything goes through the host.
+        feeds = tuple(Feed(feed.tensor, feed.dims) for feed in feeds)
+        runner = self._engine.runner(Request(self._fetches, self._targets, feeds))
+        return runner, [self._devices[0]] * len(self._fetches), True

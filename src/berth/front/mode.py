@@ -1,0 +1,74 @@
+"""Eager or graph: where operations go while a program has entered no graph.
+
+`import berth` is TensorFlow 2: operations are computed as they are written. A program that
+imports `berth.compat.v1` is TensorFlow 1: operations go to the default graph. Either may
+change its mind, before it has done anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from berth.front.context import context
+from berth.front.eager import Eager
+from berth.graph.ground import ground_graph
+from berth.graph.tape import stop_recording
+from berth.ops import builder
+from berth.ops.builder import Builder
+
+
+class _Mode:
+    is_eager = True
+
+
+_mode = _Mode()
+
+
+def eager_builder() -> Eager:
+    """Return what computes the operations of the current program."""
+    program = context()
+    if program.builder is None:
+        program.builder = Eager(program)
+    found: Eager = program.builder
+    return found
+
+
+def _find_builder() -> Builder:
+    return eager_builder() if _mode.is_eager else ground_graph()
+
+
+builder.start_with(_find_builder)
+
+
+def executing_eagerly() -> bool:
+    """Tell whether operations are computed as they are written."""
+    return isinstance(builder.current(), Eager)
+
+
+def set_eager(is_eager: bool) -> bool:
+    """Say where operations go while no graph is entered; return what it was before."""
+    before, _mode.is_eager = _mode.is_eager, is_eager
+    return before
+
+
+def start_with_graphs() -> None:
+    """Make this a program of TensorFlow 1, unless it has computed something already."""
+    if context().builder is None:
+        set_eager(False)
+
+
+@contextmanager
+def init_scope() -> Iterator[None]:
+    """Leave the functions that are being traced; compute what the block says at once."""
+    entered = builder.current()
+    if not getattr(entered, "is_function", False):
+        yield
+        return
+    eager = eager_builder()
+    builder.enter(eager)
+    try:
+        with stop_recording():
+            yield
+    finally:
+        builder.leave(eager)

@@ -1,0 +1,17 @@
+"""``tf.nest``: structures of lists, tuples and dicts."""
+
+from berth.graph.nest import (
+    assert_same_structure,
+    flatten,
+    is_nested,
+    map_structure,
+    pack_sequence_as,
+)
+
+__all__ = [
+    "assert_same_structure",
+    "flatten",
+    "is_nested",
+    "map_structure",
+    "pack_sequence_as",
+]

@@ -1,0 +1,104 @@
+"""``tf.nn``: functions for neural networks."""
+
+from berth.ops.activations import (
+    crelu,
+    elu,
+    gelu,
+    leaky_relu,
+    relu6,
+    selu,
+    silu,
+    softplus,
+    softsign,
+)
+from berth.ops.activations import silu as swish
+from berth.ops.bias import bias_add
+from berth.ops.convolution import conv2d, conv2d_transpose
+from berth.ops.depth import depth_to_space, space_to_depth
+from berth.ops.depthwise import depthwise_conv2d, separable_conv2d
+from berth.ops.dropout import dropout
+from berth.ops.embedding import embedding_lookup
+from berth.ops.losses import (
+    l2_loss,
+    log_poisson_loss,
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits,
+    sparse_softmax_cross_entropy_with_logits,
+    weighted_cross_entropy_with_logits,
+)
+from berth.ops.lrn import local_response_normalization
+from berth.ops.lrn import local_response_normalization as lrn
+from berth.ops.normalization import (
+    batch_norm_with_global_normalization,
+    batch_normalization,
+    moments,
+    normalize_moments,
+    sufficient_statistics,
+    weighted_moments,
+)
+from berth.ops.norms import l2_normalize
+from berth.ops.pooling import (
+    avg_pool,
+    avg_pool1d,
+    avg_pool2d,
+    max_pool,
+    max_pool1d,
+    max_pool2d,
+    max_pool_with_argmax,
+)
+from berth.ops.softmax import log_softmax, softmax
+from berth.ops.sorting import in_top_k, top_k
+from berth.ops.statistics import zero_fraction
+from berth.ops.unary import relu, sigmoid, tanh
+
+__all__ = [
+    "avg_pool",
+    "avg_pool1d",
+    "avg_pool2d",
+    "batch_norm_with_global_normalization",
+    "batch_normalization",
+    "bias_add",
+    "conv2d",
+    "conv2d_transpose",
+    "crelu",
+    "depth_to_space",
+    "depthwise_conv2d",
+    "dropout",
+    "elu",
+    "embedding_lookup",
+    "gelu",
+    "in_top_k",
+    "l2_loss",
+    "l2_normalize",
+    "leaky_relu",
+    "local_response_normalization",
+    "log_poisson_loss",
+    "log_softmax",
+    "lrn",
+    "max_pool",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool_with_argmax",
+    "moments",
+    "normalize_moments",
+    "relu",
+    "relu6",
+    "selu",
+    "separable_conv2d",
+    "sigmoid",
+    "sigmoid_cross_entropy_with_logits",
+    "silu",
+    "softmax",
+    "softmax_cross_entropy_with_logits",
+    "softplus",
+    "softsign",
+    "space_to_depth",
+    "sparse_softmax_cross_entropy_with_logits",
+    "sufficient_statistics",
+    "swish",
+    "tanh",
+    "top_k",
+    "weighted_cross_entropy_with_logits",
+    "weighted_moments",
+    "zero_fraction",
+]

@@ -1,0 +1,70 @@
+"""What came of a case, as JSON: tensors, Python's values, the structures they are in."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+Outcome = dict[str, Any]
+
+
+def of_error(error: Exception) -> Outcome:
+    return {"error": type(error).__name__, "message": str(error)}
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Go through what is in a structure of results."""
+    if isinstance(value, Mapping):
+        for key in sorted(value):
+            yield from leaves(value[key])
+    elif isinstance(value, (list, tuple)) and not is_slices(value):
+        for each in value:
+            yield from leaves(each)
+    else:
+        yield value
+
+
+def is_slices(value: Any) -> bool:
+    return type(value).__name__.startswith("IndexedSlices")
+
+
+def describe(value: Any) -> Outcome:
+    """Describe a result: structures by their parts, tensors by their elements."""
+    if isinstance(value, Mapping):
+        return {"keys": sorted(value), "items": [describe(value[key]) for key in sorted(value)]}
+    if is_slices(value):
+        dense = np.zeros([int(n) for n in np.asarray(value.dense_shape)], value.dtype.as_numpy_dtype)
+        np.add.at(dense, np.asarray(value.indices), np.asarray(value.values))
+        return describe(dense)
+    if isinstance(value, (list, tuple)):
+        kind = "list" if isinstance(value, list) else "tuple"
+        fields = list(getattr(value, "_fields", ()))
+        return {"kind": kind, "fields": fields, "items": [describe(each) for each in value]}
+    if hasattr(value, "numpy"):
+        dtype, shape = value.dtype.name, [int(n) for n in value.shape]
+        return {"dtype": dtype, "shape": shape, **_elements(np.asarray(value.numpy()))}
+    if isinstance(value, (np.ndarray, np.generic, bytes)):
+        array = np.asarray(value, object if isinstance(value, bytes) else None)
+        name = "string" if array.dtype == object else array.dtype.name
+        return {"dtype": name, "shape": list(array.shape), **_elements(array)}
+    if hasattr(value, "as_list"):
+        return {"python": f"shape {value.as_list()}"}
+    return {"python": repr(value)}
+
+
+def _elements(array: np.ndarray[Any, Any]) -> Outcome:
+    if array.dtype.kind in "OSU":
+        return {"texts": [bytes(each).hex() for each in array.ravel()]}
+    return {
+        "stored": array.dtype.str,
+        "bytes": base64.b64encode(np.ascontiguousarray(array).tobytes()).decode(),
+    }
+
+
+def array_of(outcome: Outcome) -> np.ndarray[Any, Any]:
+    """Return the elements of a described tensor."""
+    data = base64.b64decode(outcome["bytes"])
+    return np.frombuffer(data, outcome["stored"]).reshape(outcome["shape"])
