@@ -6,7 +6,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
-.PHONY: help setup demo test check format fuzz bench ci clean
+.PHONY: help setup demo test check format fuzz parity bench ci clean
 
 help:
 	@echo "make demo    four simulated GPUs, seen, chosen and put to work"
@@ -14,6 +14,7 @@ help:
 	@echo "make check   ruff and mypy --strict"
 	@echo "make format  let ruff tidy the sources"
 	@echo "make fuzz    the property tests, deep"
+	@echo "make parity  every operation beside TensorFlow, which is installed for it"
 	@echo "make bench   timings beside their peers"
 	@echo "make ci      check + test + demo"
 
@@ -49,6 +50,10 @@ format: $(READY)
 
 fuzz: $(READY)
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests/properties
+
+# TensorFlow lives in a virtual environment of its own: BERTH_BENCH_VENV says where.
+parity: $(READY)
+	PYTHONPATH=bench:docs $(BIN)/python -m tests.parity.differential
 
 bench: $(READY)
 	$(BIN)/python bench/memory.py

@@ -16,7 +16,7 @@ with tf.device("/cpu:0"):
     variables = [
         tf.Variable(rng.standard_normal((2, 16)).astype(np.float32), name="hidden/weights"),
         tf.Variable(np.zeros(16, np.float32), name="hidden/biases"),
-        tf.Variable(rng.standard_normal((16, 2)).astype(np.float32) * 0.1, name="logits/weights"),
+        tf.Variable(rng.standard_normal((16, 2)).astype(np.float32) * 0.1, name="out/weights"),
     ]
 
 

@@ -43,12 +43,14 @@ def sim() -> Iterator[Callable[..., Context]]:
             return stack.enter_context(program.as_default())
 
         start()
+        before = set_eager(False)  # whichever face was imported first
         yield start
+        set_eager(before)
 
 
 @pytest.fixture
-def eager() -> Iterator[None]:
-    """Compute operations as they are written: many tests import TensorFlow 1's face too."""
+def eager(sim: Callable[..., Context]) -> Iterator[None]:
+    """Compute operations as they are written: other tests are of TensorFlow 1."""
     before = set_eager(True)
     try:
         yield

@@ -4,25 +4,10 @@
 ``import berth.compat.v1 as tf`` is TensorFlow 1 style.
 """
 
-from berth import (
-    bitwise,
-    both,
-    compat,
-    config,
-    debugging,
-    device_lib,
-    dtypes,
-    errors,
-    initializers,
-    linalg,
-    math,
-    nest,
-    nn,
-    random,
-    strings,
-    test,
-    timeline,
-)
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING, Any
+
+from berth import both, config, debugging, dtypes, errors, math
 from berth.both import *
 from berth.devices.spec import DeviceSpecV2 as DeviceSpec
 from berth.front.context import reset, simulate, trim
@@ -37,10 +22,11 @@ from berth.front.eager_scope import (
 )
 from berth.front.eager_variable import Variable
 from berth.front.function import function
-from berth.front.function_signature import TensorSpec
 from berth.front.mode import executing_eagerly, init_scope
+from berth.front.tensor_spec import TensorSpec
 from berth.front.why import why
 from berth.graph.autodiff import gradients
+from berth.graph.control_flow import cond
 from berth.graph.expect import expect_device
 from berth.graph.initializers import Constant as constant_initializer
 from berth.graph.initializers import Ones as ones_initializer
@@ -48,6 +34,10 @@ from berth.graph.initializers import RandomNormal as random_normal_initializer
 from berth.graph.initializers import RandomUniform as random_uniform_initializer
 from berth.graph.initializers import Zeros as zeros_initializer
 from berth.graph.tape import GradientTape
+from berth.graph.while_loop import while_loop
+from berth.ops.assertions import assert_equal, assert_greater, assert_less
+from berth.ops.checks import assert_rank
+from berth.ops.control import tuple
 from berth.ops.extremes import argmax_v2 as argmax
 from berth.ops.extremes import argmin_v2 as argmin
 from berth.ops.filling import ones_like_v2 as ones_like
@@ -63,6 +53,21 @@ from berth.ops.norms import norm
 from berth.ops.rearranging import reverse_sequence
 from berth.ops.scattering import gather_nd
 
+if TYPE_CHECKING:
+    from berth import (
+        bitwise,
+        compat,
+        device_lib,
+        initializers,
+        linalg,
+        nest,
+        nn,
+        random,
+        strings,
+        test,
+        timeline,
+    )
+
 __version__ = "0.1.0"
 
 __all__ = [
@@ -74,9 +79,14 @@ __all__ = [
     "__version__",
     "argmax",
     "argmin",
+    "assert_equal",
+    "assert_greater",
+    "assert_less",
+    "assert_rank",
     "bitwise",
     "boolean_mask",
     "compat",
+    "cond",
     "config",
     "constant_initializer",
     "control_dependencies",
@@ -118,9 +128,33 @@ __all__ = [
     "timeline",
     "transpose",
     "trim",
+    "tuple",
     "where",
+    "while_loop",
     "why",
     "zeros_initializer",
     "zeros_like",
 ]
 __all__ += both.__all__
+
+_LOADED_LATER = (
+    "bitwise",
+    "compat",
+    "device_lib",
+    "initializers",
+    "linalg",
+    "nest",
+    "nn",
+    "random",
+    "strings",
+    "test",
+    "timeline",
+)
+
+
+def __getattr__(name: str) -> Any:
+    """Load a part of the face when it is first asked for: most programs need few."""
+    if name in _LOADED_LATER:
+        return _import_module(f"berth.{name}")
+    near = errors.did_you_mean(name, __all__)
+    raise AttributeError(f"module 'berth' has no attribute {name!r}. {near}".rstrip())

@@ -22,7 +22,7 @@ from berth.dtypes import (
 from berth.dtypes import bool_ as bool
 from berth.dtypes import float16 as half
 from berth.dtypes import float64 as double
-from berth.graph.control_flow import case, cond, switch_case
+from berth.graph.control_flow import case, switch_case
 from berth.graph.custom_gradient import custom_gradient
 from berth.graph.graph import Graph
 from berth.graph.loops import foldl, foldr, map_fn, scan
@@ -78,6 +78,7 @@ from berth.ops.moving import tile
 from berth.ops.norms import clip_by_global_norm, clip_by_norm
 from berth.ops.operators import AnyTensor as Tensor
 from berth.ops.partitions import dynamic_partition, dynamic_stitch
+from berth.ops.printing import print
 from berth.ops.quotients import realdiv, truncatediv, truncatemod
 from berth.ops.rearranging import repeat, reverse, roll
 from berth.ops.reduction import (
@@ -158,7 +159,6 @@ __all__ = [
     "complex128",
     "complex64",
     "concat",
-    "cond",
     "constant",
     "cos",
     "cosh",
@@ -212,6 +212,7 @@ __all__ = [
     "one_hot",
     "ones",
     "pow",
+    "print",
     "range",
     "rank",
     "realdiv",

@@ -112,6 +112,10 @@ class OutOfMemoryError(ResourceExhaustedError):
         """TensorFlow's own account, with its map."""
         self._figures = figures
 
+    def worded(self, message: str) -> OutOfMemoryError:
+        """Return the same error in other words."""
+        return OutOfMemoryError(message, **self._figures)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(OutOfMemoryError, self.message, **self._figures), ()
 

@@ -14,8 +14,14 @@ from berth.ops.activations import (
 from berth.ops.activations import silu as swish
 from berth.ops.bias import bias_add
 from berth.ops.convolution import conv2d, conv2d_transpose
+from berth.ops.convolve import atrous_conv2d, conv1d, conv1d_transpose, convolution
 from berth.ops.depth import depth_to_space, space_to_depth
-from berth.ops.depthwise import depthwise_conv2d, separable_conv2d
+from berth.ops.depthwise import (
+    depthwise_conv2d,
+    depthwise_conv2d_backprop_filter,
+    depthwise_conv2d_backprop_input,
+    separable_conv2d,
+)
 from berth.ops.dropout import dropout
 from berth.ops.embedding import embedding_lookup
 from berth.ops.losses import (
@@ -26,8 +32,7 @@ from berth.ops.losses import (
     sparse_softmax_cross_entropy_with_logits,
     weighted_cross_entropy_with_logits,
 )
-from berth.ops.lrn import local_response_normalization
-from berth.ops.lrn import local_response_normalization as lrn
+from berth.ops.lrn import local_response_normalization, lrn
 from berth.ops.normalization import (
     batch_norm_with_global_normalization,
     batch_normalization,
@@ -52,17 +57,23 @@ from berth.ops.statistics import zero_fraction
 from berth.ops.unary import relu, sigmoid, tanh
 
 __all__ = [
+    "atrous_conv2d",
     "avg_pool",
     "avg_pool1d",
     "avg_pool2d",
     "batch_norm_with_global_normalization",
     "batch_normalization",
     "bias_add",
+    "conv1d",
+    "conv1d_transpose",
     "conv2d",
     "conv2d_transpose",
+    "convolution",
     "crelu",
     "depth_to_space",
     "depthwise_conv2d",
+    "depthwise_conv2d_backprop_filter",
+    "depthwise_conv2d_backprop_input",
     "dropout",
     "elu",
     "embedding_lookup",

@@ -199,10 +199,8 @@ MISSING = {
     "'/gpu:1', tf.add": UNKNOWN.format("GPU:1") + " [Op:AddV2] name: ",
     "'/cpu:5', lambda a, b: tf.constant(1.)": UNKNOWN.format("CPU:5"),
     "'/gpu:0', lambda a, b: tf.Variable([1.5])": UNKNOWN.format("GPU:0"),
-    "'/gpu:0', lambda a, b: tf.Variable(a, name='w')": Differs(
-        UNKNOWN.format("GPU:0") + " [Op:VarHandleOp] name: w/",
-        "the variable is made on another device",
-    ),
+    "'/gpu:0', lambda a, b: tf.Variable(a, name='w')": UNKNOWN.format("GPU:0")
+    + " [Op:VarHandleOp] name: w/",
 }
 
 
@@ -266,7 +264,6 @@ def test_variables_decide_for_their_operations():
     assert variable.numpy().tolist() == [2.0]
 
 
-@pytest.mark.xfail(strict=True, reason="the value stays with the variable")
 def test_read_value_is_read_here():
     two_cpus()
     with tf.device("/cpu:1"):
@@ -447,18 +444,14 @@ def executed(caplog):
 LOGGED = {
     "tf.constant([[1.]])": ["_EagerConst GPU:0"],
     "x + x": ["AddV2 GPU:0"],
-    "x + 1.": Differs(["_EagerConst GPU:0", "AddV2 GPU:0"], "numbers are not logged"),
-    "[x + 2., x + 2.][1]": Differs(
-        ["_EagerConst GPU:0", "AddV2 GPU:0", "AddV2 GPU:0"], "numbers are not logged"
-    ),
+    "x + 1.": ["_EagerConst GPU:0", "AddV2 GPU:0"],
+    "[x + 2., x + 2.][1]": ["_EagerConst GPU:0", "AddV2 GPU:0", "AddV2 GPU:0"],
     "[tf.matmul(x, x), tf.matmul(x, x)]": ["MatMul GPU:0", "MatMul GPU:0"],
     "on('/gpu:1', lambda: x * x)": ["Mul GPU:1"],
     "on('/cpu:0', lambda: tf.matmul(x, x))": ["MatMul CPU:0"],
     "v + x": ["ReadVariableOp GPU:1", "AddV2 GPU:0"],
     "v.assign_add(x)": ["AssignAddVariableOp GPU:1"],
-    "tf.Variable(x)": Differs(
-        ["VarHandleOp GPU:0", "AssignVariableOp GPU:0"], "making a variable is not logged"
-    ),
+    "tf.Variable(x)": ["VarHandleOp GPU:0", "AssignVariableOp GPU:0"],
 }
 
 
@@ -478,7 +471,6 @@ def test_executed_operations_are_logged(sim, caplog, call, lines):
     assert executed(caplog) == lines
 
 
-@pytest.mark.xfail(strict=True, reason="calls of functions are not logged")
 def test_function_calls_are_logged(sim, caplog):
     sim("2xT4")
     f = tf.function(lambda x: x + 1.0)

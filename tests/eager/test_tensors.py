@@ -38,16 +38,9 @@ REPRS = {
     "tf.constant(2**40)": "<tf.Tensor: shape=(), dtype=int64, numpy=1099511627776>",
     "tf.constant([2**40])": "<tf.Tensor: shape=(1,), dtype=int64, numpy=array([1099511627776])>",
     "tf.constant(True, tf.float32)": "<tf.Tensor: shape=(), dtype=float32, numpy=1.0>",
-    "tf.constant(True, tf.int32)": Differs(
-        "<tf.Tensor: shape=(), dtype=int32, numpy=1>", "a bool is refused as an integer"
-    ),
-    "tf.constant(300, tf.uint8)": Differs(
-        "<tf.Tensor: shape=(), dtype=uint8, numpy=44>", "integers do not wrap around"
-    ),
-    "tf.constant(np.array([1.5, 2.5]), tf.int32)": Differs(
-        "<tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 2], dtype=int32)>",
-        "arrays of floats are not cast to integers",
-    ),
+    "tf.constant(True, tf.int32)": "<tf.Tensor: shape=(), dtype=int32, numpy=1>",
+    "tf.constant(300, tf.uint8)": "<tf.Tensor: shape=(), dtype=uint8, numpy=44>",
+    "tf.constant(np.array([1.5, 2.5]), tf.int32)": "<tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 2], dtype=int32)>",
     "tf.constant(tf.constant([1, 2]))": "<tf.Tensor: shape=(2,), dtype=int32, numpy=array([1, 2], dtype=int32)>",
     "tf.constant(7, shape=[2])": "<tf.Tensor: shape=(2,), dtype=int32, numpy=array([7, 7], dtype=int32)>",
     "tf.constant([1, 2], shape=[1, 2])": "<tf.Tensor: shape=(1, 2), dtype=int32, numpy=array([[1, 2]], dtype=int32)>",
@@ -76,49 +69,42 @@ def test_text_is_tensorflows(call, text):
 
 
 REFUSED = {
-    "tf.constant([1, 2, 3], shape=[2, 2])": Differs(
-        (
-            TypeError,
-            "Eager execution of tf.constant with unsupported shape. Tensor [1 2 3] (converted from [1, 2, 3]) has 3 elements, but got `shape` (2, 2) with 4 elements).",
-        ),
-        "the last value fills the rest, as in TensorFlow 1",
+    "tf.constant([1, 2, 3], shape=[2, 2])": (
+        TypeError,
+        "Eager execution of tf.constant with unsupported shape. Tensor [1 2 3] (converted from [1, 2, 3]) has 3 elements, but got `shape` (2, 2) with 4 elements).",
     ),
-    "tf.constant([1, [2]])": Differs(
-        (ValueError, "Can't convert Python sequence with mixed types to Tensor."), "words"
+    "tf.constant([1, [2]])": (
+        ValueError,
+        "Can't convert Python sequence with mixed types to Tensor.",
     ),
-    "tf.constant([[1], [2, 3]])": Differs(
-        (ValueError, "Can't convert non-rectangular Python sequence to Tensor."), "words"
+    "tf.constant([[1], [2, 3]])": (
+        ValueError,
+        "Can't convert non-rectangular Python sequence to Tensor.",
     ),
-    "tf.constant(1.5, tf.int32)": Differs(
-        (TypeError, "Cannot convert 1.5 to EagerTensor of dtype int32"), "words"
+    "tf.constant(1.5, tf.int32)": (
+        TypeError,
+        "Cannot convert 1.5 to EagerTensor of dtype int32",
     ),
-    "tf.constant('a', tf.int32)": Differs(
-        (TypeError, "Cannot convert 'a' to EagerTensor of dtype int32"), "words"
+    "tf.constant('a', tf.int32)": (
+        TypeError,
+        "Cannot convert 'a' to EagerTensor of dtype int32",
     ),
-    "tf.constant(1, tf.bool)": Differs(
-        (TypeError, "Cannot convert 1 to EagerTensor of dtype bool"), "words"
+    "tf.constant(1, tf.bool)": (TypeError, "Cannot convert 1 to EagerTensor of dtype bool"),
+    "tf.constant(None)": (
+        ValueError,
+        "Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor.",
     ),
-    "tf.constant(None)": Differs(
-        (
-            ValueError,
-            "Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor.",
-        ),
-        "words",
+    "tf.constant([1, None])": (
+        ValueError,
+        "Can't convert Python sequence with mixed types to Tensor.",
     ),
-    "tf.constant([1, None])": Differs(
-        (ValueError, "Can't convert Python sequence with mixed types to Tensor."),
-        "a TypeError is raised",
+    "tf.constant({})": (
+        ValueError,
+        "Attempt to convert a value ({}) with an unsupported type (<class 'dict'>) to a Tensor.",
     ),
-    "tf.constant({})": Differs(
-        (
-            ValueError,
-            "Attempt to convert a value ({}) with an unsupported type (<class 'dict'>) to a Tensor.",
-        ),
-        "a TypeError is raised",
-    ),
-    "tf.constant(2**70)": Differs(
-        (ValueError, "Can't convert Python sequence with out-of-range integer to Tensor."),
-        "a TypeError is raised",
+    "tf.constant(2**70)": (
+        ValueError,
+        "Can't convert Python sequence with out-of-range integer to Tensor.",
     ),
 }
 
@@ -195,7 +181,9 @@ CONVERSIONS = {
     "tuple(tf.zeros([2, 3]).shape)": (2, 3),
     "tf.zeros([2, 3]).shape.as_list()": [2, 3],
     "tf.zeros([2, 3]).get_shape() == [2, 3]": True,
-    "memoryview(tf.constant([1, 2])).tolist()": Differs([1, 2], "no buffer protocol"),
+    "memoryview(tf.constant([1, 2])).tolist()": Differs(
+        [1, 2], "before Python 3.12, only C has the buffer protocol"
+    ),
     "isinstance(tf.constant(1), tf.Tensor)": True,
     "isinstance(np.ones(1), tf.Tensor)": False,
     "isinstance(tf.Variable(1), tf.Tensor)": False,
@@ -221,7 +209,7 @@ CONVERSION_ERRORS = {
     "tf.constant(1).name": AttributeError,
     "tf.constant(1).eval()": NotImplementedError,
     "tf.constant(1).reshape(1)": AttributeError,
-    "tf.constant(1).consumers()": Differs(NotImplementedError, "an AttributeError is raised"),
+    "tf.constant(1).consumers()": NotImplementedError,
     "tf.constant(1).set_shape([1])": ValueError,
 }
 
@@ -311,7 +299,10 @@ OPERATORS = {
     "1 == tf.constant(1)": True,
     "tf.constant([1, 2]) == tf.constant([1, 2, 3])": False,
     "tf.constant([1, 2]) != tf.constant([1, 2, 3])": True,
-    "tf.constant('x') + tf.constant('y')": Differs(b"xy", "strings are not added"),
+    "tf.constant('x') + tf.constant('y')": b"xy",
+    "tf.constant(['x', 'z']) + 'y'": [b"xy", b"zy"],
+    "'y' + tf.constant([['x'], ['z']])": [[b"yx"], [b"yz"]],
+    "tf.add('x', 'y')": b"xy",
     "np.array([1, 2], np.int32) + tf.constant([1, 2])": [2, 4],
     "tf.constant([1, 2]) + np.array([1, 2], np.int32)": [2, 4],
     "np.float32(2) * tf.constant([1., 2.])": [2.0, 4.0],
@@ -355,27 +346,12 @@ OP_ERRORS = {
     "tf.matmul(tf.zeros([2, 3]), tf.zeros([2, 3]))": "Matrix size-incompatible: In[0]: [2,3], In[1]: [2,3] [Op:MatMul] name: ",
     "tf.constant([1, 2]) + tf.constant([1., 2.])": "cannot compute AddV2 as input #1(zero-based) was expected to be a int32 tensor but is a float tensor [Op:AddV2] name: ",
     "tf.ones([2]) * tf.ones([2], tf.float64)": "cannot compute Mul as input #1(zero-based) was expected to be a float tensor but is a double tensor [Op:Mul] name: ",
-    "tf.constant([1., 2.]) @ tf.constant([1., 2.])": Differs(
-        "In[0] and In[1] ndims must be == 2: 1 [Op:MatMul] name: ", "words"
-    ),
-    "tf.constant([1, 2, 3])[3]": Differs(
-        "slice index 3 of dimension 0 out of bounds. [Op:StridedSlice] name: strided_slice/",
-        "the operation is not named",
-    ),
-    "tf.constant([1, 2, 3])[0, 0]": Differs(
-        "Index out of range using input dim 1; input has only 1 dims [Op:StridedSlice] name: strided_slice/",
-        "the operation is not named",
-    ),
-    "tf.constant(1)[0]": Differs(
-        "Attempting to slice scalar input. [Op:StridedSlice] name: strided_slice/", "words"
-    ),
-    "tf.gather([1, 2, 3], 5)": Differs(
-        "indices = 5 is not in [0, 3) [Op:GatherV2]", "a name is added that is not there"
-    ),
-    "tf.reshape(tf.zeros([4]), [3])": Differs(
-        "Input to reshape is a tensor with 4 values, but the requested shape has 3 [Op:Reshape]",
-        "a name is added that is not there",
-    ),
+    "tf.constant([1., 2.]) @ tf.constant([1., 2.])": "In[0] and In[1] ndims must be == 2: 1 [Op:MatMul] name: ",
+    "tf.constant([1, 2, 3])[3]": "slice index 3 of dimension 0 out of bounds. [Op:StridedSlice] name: strided_slice/",
+    "tf.constant([1, 2, 3])[0, 0]": "Index out of range using input dim 1; input has only 1 dims [Op:StridedSlice] name: strided_slice/",
+    "tf.constant(1)[0]": "Attempting to slice scalar input. [Op:StridedSlice] name: strided_slice/",
+    "tf.gather([1, 2, 3], 5)": "indices = 5 is not in [0, 3) [Op:GatherV2]",
+    "tf.reshape(tf.zeros([4]), [3])": "Input to reshape is a tensor with 4 values, but the requested shape has 3 [Op:Reshape]",
 }
 
 
@@ -395,7 +371,7 @@ MIXING_ERRORS = {
     "tf.constant([1, 2]) == 'a'": TypeError,
     "tf.constant([1, 2]) == 1.0": TypeError,
     "tf.constant([1, 2]) == tf.constant([1., 2.])": tf.errors.InvalidArgumentError,
-    "tf.constant([1, 2]) == object()": Differs(ValueError, "the answer is False"),
+    "tf.constant([1, 2]) == object()": ValueError,
 }
 
 
@@ -429,6 +405,7 @@ INDEXES = {
     "[:, 1:3]": [[2, 3], [5, 6]],
     "[:, ::2]": [[1, 3], [4, 6]],
     "[:, 5:]": [[], []],
+    "[: 1 << 40, 1 << 40 :]": [[], []],
     "[tf.constant(1)]": [4, 5, 6],
     "[np.int64(1)]": [4, 5, 6],
     "[tf.constant(1):]": [[4, 5, 6]],
@@ -444,7 +421,6 @@ def test_indexing_follows_tensorflow(index, value):
     assert evaluate(f"matrix{index}", matrix=matrix).numpy().tolist() == value
 
 
-@pytest.mark.xfail(strict=True, reason="the index is counted from the end before it is printed")
 def test_negative_index_out_of_range():
     with pytest.raises(tf.errors.InvalidArgumentError, match="slice index -1 of dimension 0"):
         tf.constant([1, 2, 3])[-4]

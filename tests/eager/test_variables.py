@@ -63,8 +63,8 @@ PROPERTIES = {
     "tf.Variable([1, 2]).numpy().tolist()": [1, 2],
     "type(tf.Variable(3).numpy())": np.int32,
     "tf.Variable([1, 2]).handle.dtype": tf.resource,
-    "tf.Variable([1, 2]).handle.device": Differs(CPU_0, MISSING),
-    "tf.Variable([1, 2]).initializer": Differs(None, MISSING),
+    "tf.Variable([1, 2]).handle.device": CPU_0,
+    "tf.Variable([1, 2]).initializer": None,
     "isinstance(tf.Variable(1), tf.Variable)": True,
 }
 
@@ -78,36 +78,33 @@ NO_VALUE = "The `initial_value` arg to `tf.Variable` must be specified except wh
 REFUSED = {
     "tf.Variable()": (ValueError, NO_VALUE),
     "tf.Variable(None)": (ValueError, NO_VALUE),
-    "tf.Variable([1, 2], shape=[3])": Differs(
-        (
-            ValueError,
-            "In this `tf.Variable` creation, the initial value's shape ((2,)) is not compatible with the explicitly supplied `shape` argument ([3]).",
-        ),
-        "words",
+    "tf.Variable([1, 2], shape=[3])": (
+        ValueError,
+        "In this `tf.Variable` creation, the initial value's shape ((2,)) is not compatible with the explicitly supplied `shape` argument ([3]).",
     ),
-    "tf.Variable(1.5, dtype=tf.int32)": Differs(
-        (TypeError, "Cannot convert 1.5 to EagerTensor of dtype int32"), "words"
+    "tf.Variable(1.5, dtype=tf.int32)": (
+        TypeError,
+        "Cannot convert 1.5 to EagerTensor of dtype int32",
     ),
-    "hash(tf.Variable(1))": Differs(
-        (
-            TypeError,
-            "Variable is unhashable. Instead, use variable.ref() as the key. (Variable: <tf.Variable 'Variable:0' shape=() dtype=int32, numpy=1>)",
-        ),
-        "words",
+    "hash(tf.Variable(1))": (
+        TypeError,
+        "Variable is unhashable. Instead, use variable.ref() as the key. (Variable: <tf.Variable 'Variable:0' shape=() dtype=int32, numpy=1>)",
     ),
-    "tf.Variable([1, 2]).op": Differs(
-        (AttributeError, "Tensor.op is undefined when eager execution is enabled."), MISSING
+    "tf.Variable([1, 2]).op": (
+        AttributeError,
+        "Tensor.op is undefined when eager execution is enabled.",
     ),
-    "tf.Variable([1, 2]).initial_value": Differs(
-        (RuntimeError, "This property is not supported when eager execution is enabled."),
-        MISSING,
+    "tf.Variable([1, 2]).initial_value": (
+        RuntimeError,
+        "This property is not supported when eager execution is enabled.",
     ),
-    "tf.Variable([1, 2]).eval()": Differs(
-        (RuntimeError, "This operation is not supported when eager execution is enabled."),
-        MISSING,
+    "tf.Variable([1, 2]).eval()": (
+        RuntimeError,
+        "This operation is not supported when eager execution is enabled.",
     ),
     "len(tf.Variable([1, 2]))": Differs(
-        (TypeError, "object of type 'ResourceVariable' has no len()"), "variables have a length"
+        (TypeError, "object of type 'ResourceVariable' has no len()"),
+        "the class is called Variable",
     ),
 }
 
@@ -195,48 +192,32 @@ def test_shapes_with_unknown_sizes():
 
 CONVERSION = "Tensor conversion requested dtype int32 for Tensor with dtype float32: <tf.Tensor: shape=(2,), dtype=float32, numpy=array([1., 2.], dtype=float32)>"
 MISMATCHES = {
-    "v.assign([1, 2, 3])": Differs(
-        (
-            ValueError,
-            "Cannot assign value to variable ' Variable:0': Shape mismatch.The variable shape (2,), and the assigned value shape (3,) are incompatible.",
-        ),
-        "the space before the name",
+    "v.assign([1, 2, 3])": (
+        ValueError,
+        "Cannot assign value to variable ' Variable:0': Shape mismatch.The variable shape (2,), and the assigned value shape (3,) are incompatible.",
     ),
-    "v.assign(1)": Differs(
-        (
-            ValueError,
-            "Cannot assign value to variable ' Variable:0': Shape mismatch.The variable shape (2,), and the assigned value shape () are incompatible.",
-        ),
-        "the space before the name",
+    "v.assign(1)": (
+        ValueError,
+        "Cannot assign value to variable ' Variable:0': Shape mismatch.The variable shape (2,), and the assigned value shape () are incompatible.",
     ),
-    "v.assign_add([1, 2, 3])": Differs(
-        (
-            tf.errors.InvalidArgumentError,
-            "Cannot update variable with shape [2] using a Tensor with shape [3], shapes must be equal. [Op:AssignAddVariableOp] name: ",
-        ),
-        "a ValueError is raised",
+    "v.assign_add([1, 2, 3])": (
+        tf.errors.InvalidArgumentError,
+        "Cannot update variable with shape [2] using a Tensor with shape [3], shapes must be equal. [Op:AssignAddVariableOp] name: ",
     ),
-    "v.assign_sub(1)": Differs(
-        (
-            tf.errors.InvalidArgumentError,
-            "Cannot update variable with shape [2] using a Tensor with shape [], shapes must be equal. [Op:AssignSubVariableOp] name: ",
-        ),
-        "a ValueError is raised",
+    "v.assign_sub(1)": (
+        tf.errors.InvalidArgumentError,
+        "Cannot update variable with shape [2] using a Tensor with shape [], shapes must be equal. [Op:AssignSubVariableOp] name: ",
     ),
     "v.assign(tf.constant([1., 2.]))": (ValueError, CONVERSION),
     "v.assign_add(tf.constant([1., 2.]))": (ValueError, CONVERSION),
-    "v.assign([1.5, 2])": Differs(
-        (TypeError, "Cannot convert [1.5, 2] to EagerTensor of dtype int32"), "words"
+    "v.assign([1.5, 2])": (TypeError, "Cannot convert [1.5, 2] to EagerTensor of dtype int32"),
+    "v.assign_add([1.5, 2])": (
+        TypeError,
+        "Cannot convert [1.5, 2] to EagerTensor of dtype int32",
     ),
-    "v.assign_add([1.5, 2])": Differs(
-        (TypeError, "Cannot convert [1.5, 2] to EagerTensor of dtype int32"), "words"
-    ),
-    "v.assign(None)": Differs(
-        (
-            ValueError,
-            "Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor.",
-        ),
-        "words",
+    "v.assign(None)": (
+        ValueError,
+        "Attempt to convert a value (None) with an unsupported type (<class 'NoneType'>) to a Tensor.",
     ),
 }
 
@@ -272,7 +253,6 @@ def test_unknown_sizes_do_not_broadcast(method, value):
     assert variable.numpy().tolist() == [1, 2]
 
 
-@pytest.mark.xfail(strict=True, reason="true is added to true")
 def test_bools_cannot_be_added():
     with pytest.raises(tf.errors.InvalidArgumentError):
         tf.Variable(True).assign_add(True)
@@ -286,7 +266,6 @@ IN_PLACE = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="the name is bound to a tensor, and the variable kept")
 @pytest.mark.parametrize("statement", IN_PLACE)
 def test_in_place_operators_are_refused(statement):
     with pytest.raises(RuntimeError) as raised:
@@ -326,8 +305,8 @@ VALUES = {
     "v.value()": [1, 2],
     "v.read_value()": [1, 2],
     "np.array([1, 1], np.int32) + v": [2, 3],
-    "v.sparse_read([1, 0])": Differs([2, 1], MISSING),
-    "v.gather_nd([[1]])": Differs([2], MISSING),
+    "v.sparse_read([1, 0])": [2, 1],
+    "v.gather_nd([[1]])": [2],
 }
 
 
@@ -353,8 +332,13 @@ def test_references_stand_for_variables():
 
 
 ITEM_ASSIGNMENTS = {
-    "v[0].assign(5)": Differs([5, 2, 3], MISSING),
-    "v[1:].assign([5, 6])": Differs([1, 5, 6], MISSING),
+    "v[0].assign(5)": [5, 2, 3],
+    "v[1:].assign([5, 6])": [1, 5, 6],
+    "v[tf.constant(1)].assign(5)": [1, 5, 3],
+    "v[::2].assign(5)": [5, 2, 5],
+    "v[None, ..., -1].assign([9])": [1, 2, 9],
+    "v[0].assign(5)[1].assign(6)": [5, 6, 3],
+    "tf.function(lambda: [v[:2].assign(v[1:] * 10), v[0].assign(v[0] + 1)])()": [21, 30, 3],
     "v.scatter_update(tf.IndexedSlices([9], [1]))": [1, 9, 3],
     "v.scatter_add(tf.IndexedSlices([9, 9], [1, 1]))": [1, 20, 3],
     "v.scatter_sub(tf.IndexedSlices([1], [2]))": [1, 2, 2],
@@ -363,11 +347,27 @@ ITEM_ASSIGNMENTS = {
 }
 
 
+@pytest.mark.parametrize("place", ["/cpu:0", "/gpu:0"])
 @pytest.mark.parametrize(("call", "value"), cases(ITEM_ASSIGNMENTS))
-def test_parts_can_be_assigned(call, value):
-    v = tf.Variable([1, 2, 3])
-    evaluate(call, v=v)
+def test_parts_can_be_assigned(sim, place, call, value):
+    sim("1xT4")
+    with tf.device(place):
+        v = tf.Variable([1, 2, 3])
+        before = v.value()
+        evaluate(call, v=v)
     assert v.numpy().tolist() == value
+    assert before.numpy().tolist() == [1, 2, 3]
+
+
+def test_parts_must_fit():
+    v = tf.Variable([1, 2, 3])
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match=r"^Cannot broadcast input shape \[2\] into final shape \[\]",
+    ):
+        v[0].assign([1, 2])
+    assert v.numpy().tolist() == [1, 2, 3]
+    assert not hasattr(tf.constant([1])[0], "assign")
 
 
 def test_deep_copies_are_apart():

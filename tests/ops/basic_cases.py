@@ -86,6 +86,7 @@ BASIC_CASES: list[Case] = [
         [i(4, 5, 6), i(0, 1, 3, 0), i(0, 4, 4, 0), i(1, 2, 1, 1), f(1, 2, 6)],
         MASKS,
     ),
+    ("Add", [TEXT, TEXT[0:1]], {}),
     ("StringJoin", [TEXT, TEXT[0:1].reshape(()), TEXT], {"separator": ""}),
     ("Sum", [f(2, 3), i(0)], {"keep_dims": False}),
     ("SumTo", [f(3, 2, 4), i(2, 1)], {}),

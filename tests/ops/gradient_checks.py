@@ -27,6 +27,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
 
 import berth.compat.v1 as tf
 from berth.front.context import Context
@@ -40,6 +41,12 @@ CPU, GPU = "/cpu:0", "/gpu:0"
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
+
+
+def each_type(dtypes: Sequence[str]) -> pytest.MarkDecorator:
+    """Try types on the CPU, and one of them on a GPU, where the same kernels run."""
+    cases = [*((CPU, dtype) for dtype in dtypes), (GPU, "f4")]
+    return pytest.mark.parametrize(("device", "dtype"), cases)
 
 
 def check_gradient(
@@ -56,9 +63,7 @@ def check_gradient(
     Pass ``sizes=[KNOWN]`` for a function that cannot be built without knowing its shapes.
     """
     values = [np.asarray(array) for array in arrays]
-    outputs = evaluate(function, values)
-    weights = [_weights(output, seed) for seed, output in enumerate(outputs)]
-    expected = _differences(function, values, weights)
+    weights, expected = _differences(function, values)
     for k in range(max(len(devices), len(sizes))):
         device, known = devices[k % len(devices)], sizes[k % len(sizes)]
         actual = gradients_of(function, *values, weights=weights, device=device, sizes=known)
@@ -150,24 +155,26 @@ def _run(build: Function, values: Sequence[Array], device: str, sizes: str) -> l
 
 
 def _differences(
-    function: Function, values: Sequence[Array], weights: Sequence[Array]
-) -> dict[int, Array]:
-    """Return for each position of a differentiable array what a step in each element changes.
+    function: Function, values: Sequence[Array]
+) -> tuple[list[Array], dict[int, Array]]:
+    """Return weights for the outputs, and what a step in each element changes in their sum.
 
-    Of a complex element, the real and the imaginary part are moved by themselves.
+    The changes are by the positions of the arrays that are differentiable. Of a complex
+    element, the real and the imaginary part are moved by themselves.
     """
     with _machine(CPU):
         tensors = _placeholders(values, KNOWN)
         outputs = _listed(function(*tensors))
         with tf.Session() as session:
+            run = session.make_callable(outputs, tensors)
+            weights = [_weights(output, seed) for seed, output in enumerate(run(*values))]
 
             def weighted(position: int, moved: Array) -> float:
-                feeds = dict(zip(tensors, values, strict=True)) | {tensors[position]: moved}
-                found = session.run(outputs, feeds)
+                found = run(*values[:position], moved, *values[position + 1 :])
                 pairs = zip(weights, found, strict=True)
                 return float(sum(np.vdot(weight, output).real for weight, output in pairs))
 
-            return {
+            return weights, {
                 position: _slope(lambda moved, at=position: weighted(at, moved), value)
                 for position, value in enumerate(values)
                 if _is_inexact(value.dtype)

@@ -38,6 +38,13 @@ ROWS = [i(2, 0), f(2, 2)]
 ELEMENTS = [np.array([[2, 1], [0, 0]], np.int32), f(2)]
 TYPE = {"dtype": float32, "shape": TensorShape([3, 2])}
 LIMIT = {"limit": 9, "T": int32}
+SLICE = {
+    "begin_mask": 0,
+    "ellipsis_mask": 0,
+    "end_mask": 1,
+    "new_axis_mask": 0,
+    "shrink_axis_mask": 0,
+}
 
 
 def _of_both(
@@ -64,6 +71,7 @@ STATE_CASES: list[Case] = [
     ("ReadVariableOp", [Held(f(3, 2), True)], {"dtype": float32}),
     ("VarHandleOp", [], TYPE),
     ("VariableV2", [], TYPE),
+    ("ResourceStridedSliceAssign", [Held(f(3, 2), True), i(1), i(0), i(1), f(2, 2)], SLICE),
     *_of_both("CountUpTo", "ResourceCountUpTo", at(3), [], LIMIT),
     *_of_both("InitializedValue", "ResourceInitializedValue", f(3, 2), [f(3, 2) * 2], {}),
     *_of_both("IsVariableInitialized", "VarIsInitializedOp", f(3, 2), [], {}),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -139,8 +138,3 @@ def test_functions_allocate_next_to_nothing(name, end):
     dtype = dtypes_of(name)[end]
     inputs = operands(name, dtype, (LEAST // dtype.itemsize,))
     assert peak_of(name, inputs, FORMULAS[name].attrs) < LEAST
-
-
-def test_every_operation_knows_its_gradient():
-    import_module("berth.ops.gradients")
-    assert [name for name, op in CATALOGUE.items() if op.gradient is None] == []

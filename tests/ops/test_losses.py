@@ -12,7 +12,12 @@ import berth.compat.v1 as tf
 from berth.graph.autodiff import gradients
 from berth.ops import losses
 from tests.ops.calls import run, run_all, sample
-from tests.ops.gradient_checks import CPU, GPU, check_gradient, evaluate, gradients_of
+from tests.ops.gradient_checks import (
+    check_gradient,
+    each_type,
+    evaluate,
+    gradients_of,
+)
 from tests.ops.test_softmax import expected_softmax
 
 TOLERANCE = {"f2": 2e-3, "f4": 2e-6, "f8": 1e-13}
@@ -30,8 +35,7 @@ def cross_entropy(labels, logits, axis=-1):
 # --- labels are probabilities -------------------------------------------------------------
 
 
-@pytest.mark.parametrize("device", [CPU, GPU])
-@pytest.mark.parametrize("dtype", TOLERANCE)
+@each_type(TOLERANCE)
 @pytest.mark.parametrize(
     "shape", [(4, 3), (3,), (2, 3, 4), (3000, 3), (2, 500), (0, 3), (2, 0)]
 )
@@ -121,8 +125,7 @@ def test_large_logits_do_not_overflow():
 # --- labels are classes -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("device", [CPU, GPU])
-@pytest.mark.parametrize("dtype", TOLERANCE)
+@each_type(TOLERANCE)
 @pytest.mark.parametrize("index", ["i4", "i8"])
 @pytest.mark.parametrize("shape", [(4, 3), (3,), (2, 3, 4), (3000, 3), (2, 500), (0, 3)])
 def test_classes_follow_the_formula(shape, index, dtype, device):
@@ -178,8 +181,7 @@ def test_unknown_ranks_are_settled_in_a_run():
 # --- of sigmoids, and others --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("device", [CPU, GPU])
-@pytest.mark.parametrize("dtype", TOLERANCE)
+@each_type(TOLERANCE)
 @pytest.mark.parametrize("shape", [(4, 3), (), (0, 3), (70_000,)])
 def test_binary_losses_follow_the_formula(shape, dtype, device):
     x, z = logits_of(shape, dtype), RNG.random(shape).astype(dtype)

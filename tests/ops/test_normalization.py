@@ -12,15 +12,21 @@ from berth.graph.autodiff import gradients
 from berth.ops import normalization
 from berth.ops.fused_batch_norm import fused_batch_norm
 from tests.ops.calls import run_all, sample
-from tests.ops.gradient_checks import CPU, GPU, check_gradient, evaluate, gradients_of
+from tests.ops.gradient_checks import (
+    CPU,
+    GPU,
+    check_gradient,
+    each_type,
+    evaluate,
+    gradients_of,
+)
 
 RNG = np.random.default_rng(3)
 
 # --- moments ------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("device", [CPU, GPU])
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@each_type(["f2", "f4", "f8"])
 @pytest.mark.parametrize("axes", [[0], [0, 2], [-1], 1, [0, 1, 2]])
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_moments_are_numpys(axes, keepdims, dtype, device):

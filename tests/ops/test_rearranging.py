@@ -34,13 +34,10 @@ from berth.ops.rearranging import (
     roll,
 )
 from tests.ops.calls import sample
-from tests.ops.gradient_checks import CPU, GPU, KNOWN, check_gradient, evaluate
+from tests.ops.gradient_checks import CPU, GPU, KNOWN, check_gradient, each_type, evaluate
 
 on_devices = pytest.mark.parametrize("device", [CPU, GPU])
-everywhere = pytest.mark.parametrize(
-    ("device", "dtype"), [*((CPU, dtype) for dtype in ["f2", "i4", "?", "c8"]), (GPU, "f4")]
-)
-"""On the CPU with several types, and on a GPU with one."""
+everywhere = each_type(["f2", "i4", "?", "c8"])
 X = np.arange(24.0).reshape(2, 3, 4) / 7
 
 

@@ -18,13 +18,10 @@ from berth.ops.scattering import (
     tensor_scatter_nd_update,
 )
 from tests.ops.calls import sample
-from tests.ops.gradient_checks import CPU, GPU, check_gradient, evaluate
+from tests.ops.gradient_checks import CPU, GPU, check_gradient, each_type, evaluate
 
 on_devices = pytest.mark.parametrize("device", [CPU, GPU])
-everywhere = pytest.mark.parametrize(
-    ("device", "dtype"), [*((CPU, dtype) for dtype in ["f2", "f8", "i8", "u1"]), (GPU, "f4")]
-)
-"""On the CPU with several types, and on a GPU with one."""
+everywhere = each_type(["f2", "f8", "i8", "u1"])
 PLACES = np.array([[0, 2], [1, 0], [0, 2], [1, 1]], np.int32)
 
 

@@ -11,7 +11,7 @@ import berth.compat.v1 as tf
 from berth.ops.opdef import CATALOGUE, Launch, Parts
 from berth.ops.softmax import log_softmax, softmax
 from tests.ops.calls import bind, run, sample
-from tests.ops.gradient_checks import CPU, GPU, check_gradient, evaluate
+from tests.ops.gradient_checks import check_gradient, each_type, evaluate
 
 
 def expected_softmax(x, axis=-1):
@@ -24,8 +24,7 @@ TOLERANCE = {"f2": 2e-3, "f4": 1e-6, "f8": 1e-14}
 SHAPES = [(5,), (4, 3), (2, 3, 4), (500, 3), (3, 40), (1, 1), (0, 3), (3, 0), (2, 0, 3)]
 
 
-@pytest.mark.parametrize("device", [CPU, GPU])
-@pytest.mark.parametrize("dtype", TOLERANCE)
+@each_type(TOLERANCE)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_probabilities_follow_the_formula(shape, dtype, device):
     x = (np.random.default_rng(0).standard_normal(shape) * 3).astype(dtype)

@@ -14,13 +14,10 @@ from berth.ops.binning import (
 from berth.ops.sets import unique, unique_with_counts
 from berth.ops.sorting import argsort, in_top_k, in_top_k_v1, sort, top_k
 from tests.ops.calls import sample
-from tests.ops.gradient_checks import CPU, GPU, check_gradient, evaluate
+from tests.ops.gradient_checks import CPU, GPU, check_gradient, each_type, evaluate
 
 on_devices = pytest.mark.parametrize("device", [CPU, GPU])
-everywhere = pytest.mark.parametrize(
-    ("device", "dtype"), [*((CPU, dtype) for dtype in ["f2", "i1", "i8", "u8"]), (GPU, "f4")]
-)
-"""On the CPU with several types, and on a GPU with one."""
+everywhere = each_type(["f2", "i1", "i8", "u8"])
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from berth.ops.indexed_slices import IndexedSlices
 from berth.ops.opdef import CATALOGUE
 from berth.ops.state import ASSIGNMENTS, COUNT_UP_TO, READ, check_type_of_update
 from berth.ops.state_scatter import SCATTERS
+from tests.ops.gradient_checks import CPU, GPU, each_type
 
 DTYPES = ["f2", "f4", "f8", "i1", "i4", "i8", "u1", "c8"]
 kinds = pytest.mark.parametrize("use_resource", [False, True], ids=["reference", "resource"])
@@ -71,16 +72,18 @@ def changed(how, start, where, updates):
 
 
 @kinds
-@places
 @pytest.mark.parametrize(
-    ("how", "dtype"),
-    [(h, t) for h in ROWS for t in DTYPES if t != "c8" or h not in ("min", "max")],
+    ("how", "dtype", "device"),
+    [
+        *((h, t, CPU) for h in ROWS for t in DTYPES if t != "c8" or h not in ("min", "max")),
+        *((h, "f4", GPU) for h in ROWS),
+    ],
 )
-def test_rows_change(how, dtype, place, use_resource):
+def test_rows_change(how, dtype, device, use_resource):
     start, updates = numbers(dtype, 3, 2), numbers(dtype, 4, 2)[::-1].copy()
     indices = [2, 0, 2, 1]  # one row twice
     function = getattr(writing, f"scatter_{how}")
-    found = after(lambda v: function(v, indices, updates), start, use_resource, place)
+    found = after(lambda v: function(v, indices, updates), start, use_resource, device)
     wanted = changed(how, start, indices, updates)
     for value in found:
         assert value.dtype == wanted.dtype
@@ -134,14 +137,13 @@ def test_integers_are_divided_towards_zero(use_resource):
 
 
 @kinds
-@places
-@pytest.mark.parametrize("dtype", ["f2", "f4", "i4", "i8", "u1"])
+@each_type(["f2", "f4", "i4", "i8", "u1"])
 @pytest.mark.parametrize("how", ELEMENTS)
-def test_elements_change(how, dtype, place, use_resource):
+def test_elements_change(how, dtype, device, use_resource):
     start, updates = numbers(dtype, 3, 2), numbers(dtype, 4)[::-1].copy()
     indices = [[2, 0], [0, 1], [2, 0], [1, 1]]  # one element twice
     found = after(
-        lambda v: v.write(f"scatter_nd_{how}", (indices, updates)), start, use_resource, place
+        lambda v: v.write(f"scatter_nd_{how}", (indices, updates)), start, use_resource, device
     )
     wanted = changed(how, start, [tuple(index) for index in indices], updates)
     for value in found:

@@ -74,7 +74,10 @@ def losses_in_numpy(name: str) -> list[float]:
             for index in np.ndindex(*value.shape):
                 step = np.zeros_like(value)
                 step[index] = 1e-4
-                up, down = loss_of({**values, key: value + step}), loss_of({**values, key: value - step})
+                up, down = (
+                    loss_of({**values, key: value + step}),
+                    loss_of({**values, key: value - step}),
+                )
                 slope[index] = (up - down) / 2e-4
             slopes[key] = slope
         values = {key: value - RATE * slopes[key] for key, value in values.items()}

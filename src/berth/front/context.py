@@ -28,6 +28,7 @@ from berth.devices.device import Device
 from berth.devices.devices import Devices
 from berth.devices.spec import DeviceSpecV2
 from berth.errors import BerthWarning, MachineSpecError, explain
+from berth.run.threads import Pool, n_cores
 
 READ_ONCE = (
     "BERTH_SIM",
@@ -77,6 +78,7 @@ class Context:
         """What computes operations as they are written; made when the first one is."""
         self.sessions: weakref.WeakSet[Any] = weakref.WeakSet()
         """What uses the devices, and must know when they go."""
+        self._pool: Pool | None = None
         self._environ = environ
         self._machine: Machine | None = None
         self._devices: Devices | None = None
@@ -97,6 +99,14 @@ class Context:
             else:
                 self._warn_of_changes()
             return self._devices
+
+    @property
+    def pool(self) -> Pool:
+        """The threads that eager operations and functions divide large work among."""
+        with self._lock:
+            if self._pool is None:
+                self._pool = Pool(self.switches.intra_op_threads or n_cores())
+            return self._pool
 
     @property
     def has_listed_devices(self) -> bool:
@@ -137,7 +147,10 @@ class Context:
         """Give all memory back; the devices can be listed and configured anew."""
         with self._lock:
             devices, self._devices = self._devices, None
+            pool, self._pool = self._pool, None
             self._lose_sessions("berth.reset()")
+            if pool is not None:
+                pool.close()
             if devices is not None:
                 devices.close()
 
@@ -149,6 +162,7 @@ class Context:
     def _forget_parent(self) -> None:
         """Start anew in a forked child: the devices and the locks are the parent's."""
         self._lock = threading.RLock()
+        self._pool = None  # its threads are the parent's too
         devices, self._devices = self._devices, None
         reason = f"the fork of this process from process {os.getppid()}"
         self._lose_sessions(reason, to_parent=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from random import Random
@@ -13,10 +12,10 @@ import numpy as np
 from berth.devices.device import Device
 from berth.errors import InvalidArgumentError, OpError, OutOfMemoryError
 from berth.front.device_scope import EagerDevice
-from berth.front.eager_placement import Choice
+from berth.front.eager_placement import Choice, log_execution
 from berth.front.eager_tensor import EagerTensor
 from berth.front.eager_values import Values
-from berth.graph.tape import active_tapes, record, watch_variable
+from berth.graph.recording import active_tapes, record, watch_variable
 from berth.ops.array import CONST
 from berth.ops.opdef import Access, Attrs, OpDef, OutputType
 from berth.ops.shape import Known
@@ -25,8 +24,6 @@ from berth.run.launch import compute
 
 if TYPE_CHECKING:
     from berth.front.context import Context
-
-_log = logging.getLogger("berth")
 
 
 class Eager(Values):
@@ -56,18 +53,20 @@ class Eager(Values):
         else:
             try:
                 outputs = self._compute(op, tensors, attrs, choice)
-            except OutOfMemoryError:
-                raise
+            except OutOfMemoryError as error:
+                raise error.worded(_named(error.message, op, inputs, name)) from None
             except ValueError as error:
                 message = getattr(error, "at_run", str(error))
-                raise InvalidArgumentError(None, None, _named(message, op)) from None
+                message = _named(message, op, inputs, name)
+                raise InvalidArgumentError(None, None, message) from None
             except OpError as error:
-                raise type(error)(None, None, _named(error.message, op)) from None
+                message = _named(error.message, op, inputs, name)
+                raise type(error)(None, None, message) from None
             if active_tapes():
                 record(op, tensors, outputs, attrs, choice.device.name)
         if self._switches.log_placement:
             shown = "_EagerConst" if op is CONST else op.name
-            _log.info(f"Executing op {shown} in device {choice.device.name}")
+            log_execution(shown, choice.device)
         if len(outputs) == 1:
             return outputs[0]
         return outputs or None
@@ -101,6 +100,7 @@ class Eager(Values):
             attrs,
             types,
             typed_inputs=tensors,
+            pool=self._pool,
             state=state,
             devices=self._devices,
         )
@@ -138,7 +138,9 @@ class Eager(Values):
                 watch_variable(handle)
             return [handle.read()]
         arrays = [
-            value.array
+            value.value
+            if position in op.host_inputs
+            else value.array
             if value.place is choice.device
             else self._brought(value, choice.device, op, position)
             for position, value in enumerate(values, 1)
@@ -154,6 +156,7 @@ class Eager(Values):
                 attrs,
                 types,
                 typed_inputs=tensors,
+                pool=self._pool,
                 state=handle,
                 devices=self._devices,
             )
@@ -202,6 +205,13 @@ class Eager(Values):
         return EagerDevice(device)
 
 
-def _named(message: str, op: OpDef) -> str:
+def _named(message: str, op: OpDef, inputs: Sequence[Any], name: str | None) -> str:
     """Say of which operation a message speaks, as TensorFlow does."""
-    return message if "[Op:" in message else f"{message} [Op:{op.name}] name: "
+    if "[Op:" in message:
+        return message
+    said, newline, more = message.partition("\n")
+    # TensorFlow takes another way with lists, and names nothing on that.
+    is_nameless = name is None and any(isinstance(value, list | tuple) for value in inputs)
+    shown = name if name and name.endswith("/") else ""  # of a scope; others are berth's own
+    place = "" if is_nameless else f" name: {shown}"
+    return f"{said} [Op:{op.name}]{place}{newline}{more}"

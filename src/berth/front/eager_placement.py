@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from berth.devices.device import Device
-from berth.dtypes import DType, int32
+from berth.dtypes import DType, float32, int32
 from berth.errors import InvalidArgumentError
 from berth.front.eager_tensor import EagerTensor
 from berth.ops.array import CONST, IDENTITY
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 KNOWN_ON_HOST = 1024
 """Up to so many bytes, what came from the host is kept there too: it may be a shape."""
 _log = logging.getLogger("berth")
+
+
+def log_execution(name: str, device: Device) -> None:
+    """Write down that an operation runs on a device: for a program that wants to know."""
+    _log.info(f"Executing op {name} in device {device.name}")
 
 
 class Choice(NamedTuple):
@@ -101,7 +106,8 @@ def check_policy(policy: str, op: OpDef, position: int, tensor: Any, device: Dev
         None,
         None,
         f"Tensors on conflicting devices: cannot compute {op.name} as {found} Tensors can be "
-        "copied explicitly using: `with tf.device(device_name): x = tf.identity(x)` or transparently copied by using "
+        "copied explicitly using: `with tf.device(device_name): x = tf.identity(x)` or "
+        "transparently copied by using "
         "tf.config.experimental.set_device_policy('silent'). Copying tensors between devices "
         f"may slow down your model [Op:{op.name}] name: ",
     )
@@ -116,10 +122,12 @@ class Placing:
         self._switches = program.switches
         self._choices: dict[Any, Choice] = {}
         self._devices: tuple[Device, ...] = ()
+        self._pool = program.pool
 
     def _forget(self) -> None:
         """Keep nothing of devices that are gone."""
         self._choices = {}
+        self._pool = self._program.pool
 
     def _host(self) -> Device:
         return (self._devices or self._program.opened())[0]
@@ -168,9 +176,20 @@ class Placing:
                 "devices went by berth.reset()."
             )
 
-    def at_home(self, tensor: EagerTensor) -> EagerTensor:
+    def device_here(self) -> Device:
+        """Return the device that operations run on now, unless they cannot."""
+        return self._choose(CONST, (), {"dtype": float32}).device
+
+    def at_home(self, tensor: EagerTensor, name: str) -> EagerTensor:
         """Return a tensor on the device where a variable made now would be."""
-        device = self._choose(CONST, (), {"dtype": tensor.dtype}).device
+        try:
+            device = self._choose(CONST, (), {"dtype": tensor.dtype}).device
+        except InvalidArgumentError as error:
+            message = f"{error.message} [Op:VarHandleOp] name: {name}/"
+            raise InvalidArgumentError(None, None, message) from None
+        if self._switches.log_placement:
+            log_execution("VarHandleOp", device)
+            log_execution("AssignVariableOp", device)
         if tensor.place is device:
             return tensor
         array = to_device(

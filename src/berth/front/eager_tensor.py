@@ -23,7 +23,7 @@ from berth.run.launch import to_host
 class EagerTensor(ValueOperators, AnyTensor):
     """A value on a device."""
 
-    __slots__ = ("__weakref__", "_host", "array", "dims", "dtype", "place", "shares")
+    __slots__ = ("__weakref__", "_host", "array", "assign", "dims", "dtype", "place", "shares")
 
     def __init__(
         self,
@@ -36,6 +36,7 @@ class EagerTensor(ValueOperators, AnyTensor):
     ) -> None:
         self.array = array
         """The bytes, on the device. Nobody may write to them."""
+        # `assign`: of a slice of a variable, and there only, what writes to that slice.
         self.place = place
         self.dtype = dtype
         self.dims: Known = array.shape
@@ -199,6 +200,12 @@ class EagerTensor(ValueOperators, AnyTensor):
     @property
     def name(self) -> NoReturn:
         raise AttributeError("Tensor.name is undefined when eager execution is enabled.")
+
+    def consumers(self) -> NoReturn:
+        """Fail: nobody knows who has used it."""
+        raise NotImplementedError(
+            "Tensor.consumers is undefined when eager execution is enabled."
+        )
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> NoReturn:
         """Fail: there is no session, and nothing left to compute."""

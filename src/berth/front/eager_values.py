@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from berth.dtypes import DType
 from berth.errors import InvalidArgumentError
-from berth.front.eager_placement import Placing
+from berth.front.eager_placement import Placing, log_execution
 from berth.front.eager_tensor import EagerTensor
 from berth.graph.tensor import Tensor
 from berth.ops.array import CONST, pack
 from berth.ops.convert import dtype_of, frozen, to_array
+from berth.ops.convert_now import to_array_now
 from berth.ops.opdef import OpDef
 from berth.ops.signature import check_types, wanted_types
 
@@ -97,9 +98,11 @@ class Values(Placing):
             return pack(value)
         if is_for_host:
             return self._known_on_host(value, dtype)
-        array = frozen(to_array(value, dtype))
+        array = frozen(to_array_now(value, dtype))
         wanted = dtype_of(array)
         choice = self._choose(CONST, (), {"dtype": wanted})
+        if self._switches.log_placement:
+            log_execution("_EagerConst", choice.device)
         return self._constant(array, choice.device)
 
     def _known_on_host(self, value: Any, dtype: DType | None) -> EagerTensor:

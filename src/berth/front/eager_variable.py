@@ -1,131 +1,32 @@
-"""Variables of TensorFlow 2: they have a value from the start, on their device.
-
-Reading gives a tensor over the variable's own bytes. A write looks whether such a tensor is
-still around; if so the variable moves to other bytes first, and the tensor keeps what it
-was. So reading costs nothing, and neither does writing as long as nobody looks.
-"""
+"""Variables of TensorFlow 2: they have a value from the start, on their device."""
 
 from __future__ import annotations
 
-import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 
-from berth.callsite import mark_caller
-from berth.devices.device import Device
-from berth.dtypes import DType, as_dtype, resource
-from berth.errors import FailedPreconditionError, InvalidArgumentError
-from berth.front.eager_tensor import EagerTensor, Reference, shown_value
+from berth.dtypes import DType, as_dtype
+from berth.errors import InvalidArgumentError
+from berth.front.eager_handle import Handle
+from berth.front.eager_tensor import Reference, shown_value
 from berth.front.mode import eager_builder
 from berth.front.tracing import making_variable
 from berth.graph.graph import Graph
 from berth.graph.variable import Variable as GraphVariable
 from berth.graph.writing import WRITES, Writable
-from berth.memory.buffer import Holder
 from berth.ops import builder, compose, state
+from berth.ops.array import identity
 from berth.ops.builder import apply
+from berth.ops.gathering import gather
+from berth.ops.opdef import Access, OpDef
 from berth.ops.operators import ValueOperators
+from berth.ops.scattering import gather_nd
 from berth.ops.shape import Dims, TensorShape, bracketed, is_known
-from berth.run.launch import new_array
-
-
-class _Lease:
-    """Held by every tensor that looks at a variable's bytes."""
-
-    __slots__ = ("__weakref__",)
-
-
-class Handle:
-    """What stands for a variable where an operation takes one: its memory, and its type.
-
-    It is to a function what a `VariableSlot` is to a session.
-    """
-
-    __slots__ = (
-        "__weakref__",
-        "_lease",
-        "array",
-        "attrs",
-        "device",
-        "is_initialized",
-        "lock",
-        "name",
-        "trainable",
-        "variable",
-        "where",
-    )
-    dtype = resource
-    dims: Dims = ()
-    definition = state.HANDLE
-    type = state.HANDLE.name
-    inputs: tuple[Any, ...] = ()
-
-    def __init__(
-        self, name: str, first: EagerTensor, shape: TensorShape, *, trainable: bool
-    ) -> None:
-        self.name = name
-        self.where = mark_caller()
-        self.attrs: dict[str, Any] = {"dtype": first.dtype, "shape": shape}
-        self.trainable = trainable
-        self._lease: weakref.ref[_Lease] | None = None
-        self.lock = threading.RLock()
-        """Held by whoever writes, and by functions that read while they run."""
-        self.variable: Callable[[], Any] = lambda: None
-        """Gives the variable that it stands for."""
-        self.device = first.place
-        self.array = self._copy_of(first.array)
-        self.is_initialized = True
-
-    @property
-    def op(self) -> Handle:
-        """What made it: nothing but itself."""
-        return self
-
-    @property
-    def place(self) -> Device:
-        return self.device
-
-    @property
-    def handle(self) -> Handle:
-        return self
-
-    def read(self) -> EagerTensor:
-        """Return the value, as a tensor over the variable's bytes."""
-        if not self.is_initialized:
-            raise FailedPreconditionError(
-                None, None, f"Could not find variable {self.name}. It has no value."
-            )
-        with self.lock:
-            lease = self._lease and self._lease()
-            if lease is None:
-                lease = _Lease()
-                self._lease = weakref.ref(lease)
-            return EagerTensor(self.array, self.device, self.attrs["dtype"], shares=lease)
-
-    def prepare_write(self, dims: Any = None) -> None:
-        """Leave the bytes to the tensors that look at them; `dims`: all will be new."""
-        is_seen = self._lease is not None and self._lease() is not None
-        is_whole = dims is not None
-        if not is_seen and (not is_whole or dims == self.array.shape):
-            return
-        self._lease = None
-        if is_whole:
-            self.array = new_array(self.device, dims, self.attrs["dtype"], self._holder)
-        else:
-            self.array = self._copy_of(self.array)
-
-    def _copy_of(self, array: Any) -> Any:
-        copy = new_array(self.device, array.shape, self.attrs["dtype"], self._holder)
-        copyto = self.device.hardware.backend.xp.copyto
-        self.device.stream.launch(lambda: copyto(copy, array))
-        return copy
-
-    def _holder(self) -> Holder:
-        return Holder(self.name, self.type, self.where)
-
+from berth.ops.slice_assign import assign_slice
 
 _PARAMETERS = (
     "initial_value",
@@ -184,11 +85,12 @@ class Variable(Writable, ValueOperators):
                 raise ValueError(
                     "In this `tf.Variable` creation, the initial value's shape "
                     f"({first.shape}) is not compatible with the explicitly supplied `shape` "
-                    f"argument ({declared})."
+                    f"argument ({shape})."
                 )
-            first = eager_builder().at_home(first)
+            name = name or "Variable"
+            first = eager_builder().at_home(first, name)
             is_trainable = True if trainable is None else trainable
-            self.handle = Handle(name or "Variable", first, declared, trainable=is_trainable)
+            self.handle = Handle(name, first, declared, trainable=is_trainable)
         self.handle.variable = weakref.ref(self)
         self.constraint = constraint
         self.synchronization = synchronization
@@ -222,7 +124,7 @@ class Variable(Writable, ValueOperators):
     @property
     def device(self) -> str:
         """The name of the device that it is on."""
-        return self.handle.device.name
+        return self.handle.device
 
     def get_shape(self) -> TensorShape:
         """Return the shape."""
@@ -233,7 +135,10 @@ class Variable(Writable, ValueOperators):
         return Reference(self)
 
     def __hash__(self) -> int:
-        raise TypeError("Variable is unhashable. Instead, use variable.ref() as the key.")
+        raise TypeError(
+            "Variable is unhashable. Instead, use variable.ref() as the key. (Variable: "
+            f"{self!r})"
+        )
 
     # --- reading --------------------------------------------------------------------------
 
@@ -241,7 +146,28 @@ class Variable(Writable, ValueOperators):
         """Return the value, as a tensor."""
         return apply(state.READ, (self.handle,), {})
 
-    value = read_value = as_tensor
+    value = as_tensor
+
+    def read_value(self) -> Any:
+        """Return the value, as a tensor on the device that is asked for here."""
+        return identity(self.as_tensor())
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Any:
+        """Return some rows."""
+        return gather(self, indices, name=name)
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Any:
+        """Return the elements, or parts, at some coordinates."""
+        return gather_nd(self, indices, name=name)
+
+    def __getitem__(self, key: Any) -> Any:
+        part = super().__getitem__(key)
+        part.assign = partial(self._assign_slice, key)
+        return part
+
+    def _assign_slice(self, key: Any, value: Any, name: str | None = None) -> Variable:
+        assign_slice(self, key, value, name)
+        return self
 
     def numpy(self) -> Any:
         """Return the value as a NumPy array."""
@@ -276,49 +202,49 @@ class Variable(Writable, ValueOperators):
     ) -> Variable | None:
         """Change the value in one of the ways of `WRITES`."""
         _, by_handle = WRITES[verb]
+        if self.dtype not in by_handle.types["T"]:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"No OpKernel was registered to support Op '{by_handle.name}' used by "
+                f"{{{{node {by_handle.name}}}}} with these attrs: [dtype=DT_"
+                f"{self.dtype.type_string.upper()}]",
+            )
         *where, value = values
         tensor = compose.convert(value, self.dtype)
         if not where:
-            self._check_shape(verb, tensor)
+            self._check_shape(by_handle, tensor)
         apply(by_handle, (self.handle, *where, tensor), {}, name)
         return self if read_value else None
 
-    def _check_shape(self, verb: str, tensor: Any) -> None:
-        if verb == "assign" and not self.shape.is_compatible_with(tensor.shape):
+    def _check_shape(self, op: OpDef, tensor: Any) -> None:
+        is_whole = op.access is Access.ASSIGN
+        if is_whole and not self.shape.is_compatible_with(tensor.shape):
             raise ValueError(
-                f"Cannot assign value to variable '{self.name}': Shape mismatch."
+                f"Cannot assign value to variable ' {self.name}': Shape mismatch."
                 f"The variable shape {self.shape}, and the assigned value shape {tensor.shape} "
                 "are incompatible."
             )
-        if (
-            verb != "assign"
-            and self.handle.array.shape != tensor.dims
-            and is_known(tensor.dims)
-        ):
+        if not is_whole and self.handle.array.shape != tensor.dims and is_known(tensor.dims):
             raise InvalidArgumentError(
                 None,
                 None,
                 f"Cannot update variable with shape {bracketed(self.handle.array.shape)} using "
-                f"a Tensor with shape {bracketed(tensor.dims)}, shapes must be equal.",
+                f"a Tensor with shape {bracketed(tensor.dims)}, shapes must be equal. "
+                f"[Op:{op.name}] name: ",
             )
 
-    def _not_in_place(self, other: Any, sign: str, verb: str) -> NoReturn:
-        raise RuntimeError(
-            f"Variable {sign}= value not supported. Use `variable.{verb}(value)` to modify the "
-            f"variable value and `variable = variable {sign} value` to get a new Tensor object."
-        )
-
     def __iadd__(self, other: Any) -> NoReturn:
-        self._not_in_place(other, "+", "assign_add")
+        raise _not_in_place("variable", "+", "assign_add(value)", "+")
 
     def __isub__(self, other: Any) -> NoReturn:
-        self._not_in_place(other, "-", "assign_sub")
+        raise _not_in_place("variable", "-", "assign_sub(value)", "*")  # TensorFlow's words
 
     def __imul__(self, other: Any) -> NoReturn:
-        self._not_in_place(other, "*", "assign")
+        raise _not_in_place("var", "*", "assign(var * value)", "*")
 
     def __itruediv__(self, other: Any) -> NoReturn:
-        self._not_in_place(other, "/", "assign")
+        raise _not_in_place("var", "/", "assign(var / value)", "/")
 
     def __deepcopy__(self, memo: Any) -> Variable:
         copy = Variable(self.handle.read(), trainable=self.trainable, name=self.handle.name)
@@ -331,3 +257,32 @@ class Variable(Writable, ValueOperators):
             f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, "
             f"numpy={shown}>"
         )
+
+    # --- what only graphs have ------------------------------------------------------------
+
+    initializer = None
+
+    @property
+    def op(self) -> NoReturn:
+        raise AttributeError("Tensor.op is undefined when eager execution is enabled.")
+
+    @property
+    def graph(self) -> NoReturn:
+        raise AttributeError("Tensor.graph is undefined when eager execution is enabled.")
+
+    @property
+    def initial_value(self) -> NoReturn:
+        raise RuntimeError("This property is not supported when eager execution is enabled.")
+
+    def eval(self, session: Any = None) -> NoReturn:
+        """Fail: there is no session."""
+        raise RuntimeError("This operation is not supported when eager execution is enabled.")
+
+
+def _not_in_place(word: str, sign: str, call: str, instead: str) -> RuntimeError:
+    """Explain why ``variable += value`` is refused."""
+    return RuntimeError(
+        f"`{word} {sign}= value` with `tf.Variable`s is not supported. Use `{word}.{call}` to "
+        f"modify the variable, or `out = {word} {instead} value` if you need to get a new "
+        "output Tensor."
+    )

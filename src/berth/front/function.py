@@ -15,13 +15,14 @@ from typing import Any
 from berth.front.concrete_function import ConcreteFunction
 from berth.front.context import context
 from berth.front.eager_tensor import EagerTensor
-from berth.front.function_signature import Call, Signature
+from berth.front.function_signature import Call, Signature, without_shapes
+from berth.front.tensor_spec import TensorSpec
 from berth.front.tracing import n_variables_made, tracing
 from berth.graph.func_graph import FuncGraph
 from berth.graph.nest import map_structure, pack_sequence_as
 from berth.graph.operation import Operation
 from berth.ops import builder
-from berth.ops.indexed_slices import as_dense
+from berth.ops.indexed_slices import IndexedSlices
 
 MOST_KEPT = 1000
 """How many kinds of arguments are found again without looking closely."""
@@ -36,11 +37,18 @@ class Function:
     """A Python function that is traced into graphs, and run as such."""
 
     def __init__(
-        self, python_function: Callable[..., Any], input_signature: Sequence[Any] | None = None
+        self,
+        python_function: Callable[..., Any],
+        input_signature: Sequence[Any] | None = None,
+        reduce_retracing: bool = False,
     ) -> None:
         self.python_function = python_function
         self._signature = Signature(python_function, input_signature)
+        self._reduces = reduce_retracing
         self._traces: dict[Any, ConcreteFunction] = {}
+        self._n_traces = 0
+        self._latest: dict[Any, tuple[list[Any], ConcreteFunction]] = {}
+        """The last trace for each kind of arguments, if their shapes are not to matter."""
         self._plain: dict[Any, ConcreteFunction] = {}
         """The same, for calls with tensors only: found without looking closely."""
         self._lock = threading.RLock()
@@ -57,7 +65,7 @@ class Function:
         if concrete is not None:
             return concrete.call_flat(arguments)
         call = self._signature.read(arguments, options)
-        concrete = self._concrete(call)
+        concrete = self._concrete(call, device_in_force())
         if len(self._plain) > MOST_KEPT:  # shapes without end
             self._plain.clear()
         if key is not None and len(call.leaves) == len(arguments):
@@ -81,46 +89,76 @@ class Function:
 
     def experimental_get_tracing_count(self) -> int:
         """Return how many graphs were made."""
-        return len(self._traces)
+        return self._n_traces
 
-    def _concrete(self, call: Call) -> ConcreteFunction:
-        key = (device_in_force(), self._signature.specs is None and call.key)
-        found = self._traces.get(key)
-        if found is None:
-            with self._lock:
-                found = self._traces.get(key)
-                if found is None:
-                    found = self._traces[key] = self._trace(call)
-        return found
+    # --- tracing --------------------------------------------------------------------------
 
-    def _trace(self, call: Call) -> ConcreteFunction:
+    def _concrete(self, call: Call, device: str = "") -> ConcreteFunction:
+        """Find or make the graph for a call, as it runs on a device that is asked for."""
+        key = self._signature.specs is None and call.key
+        found = self._traces.get(key) or self._find_or_trace(key, call, "")
+        if not device:
+            return found
+        if not found.has_bodies:
+            return found.on(device)
+        # What is in the bodies of its calls has been given its devices for good.
+        return self._traces.get((device, key)) or self._find_or_trace(
+            (device, key), call, device
+        )
+
+    def _find_or_trace(self, key: Any, call: Call, device: str) -> ConcreteFunction:
+        with self._lock:
+            found = self._traces.get(key)
+            if found is not None:
+                return found
+            kind = (device, without_shapes(call)) if self._reduces else None
+            before, general = self._latest.get(kind, (None, None))
+            if before is not None and general is not None:
+                if general.takes(call.tensors):
+                    self._traces[key] = general
+                    return general
+                call = call.relaxed(before)
+            made = self._traces[key] = self._trace(call, device)
+            self._n_traces += 1
+            if self._reduces:
+                self._latest[kind] = (call.leaves, made)
+            return made
+
+    def _trace(self, call: Call, device: str) -> ConcreteFunction:
         """Trace the function; if that made variables, once more, when it must not again."""
         n_before = n_variables_made()
         with tracing(may_make_variables=not self._traces):
-            traced = self._trace_once(call)
+            traced = self._trace_once(call, device)
         if n_variables_made() > n_before:
             with tracing(may_make_variables=False):
-                traced = self._trace_once(call)
+                traced = self._trace_once(call, device)
         return traced
 
-    def _trace_once(self, call: Call) -> ConcreteFunction:
+    def _trace_once(self, call: Call, device: str) -> ConcreteFunction:
         graph = FuncGraph(self._name)
         graph.seed = getattr(builder.current(), "seed", None)
-        symbols = self._signature.symbols(
-            call, lambda like, name: graph.add_input(like.dtype.base_dtype, like.dims, name)
-        )
+        specs = self._signature.specs_of(call)
+        symbols = [
+            graph.add_input(leaf.dtype, leaf.dims, leaf.name or "input")
+            if isinstance(leaf, TensorSpec)
+            else leaf
+            for leaf in specs
+        ]
         arguments, options = pack_sequence_as(call.structure, symbols)
-        with graph.as_default(), graph.device(device_in_force() or None):
+        with graph.as_default(), graph.device(device or None):
             result = self.python_function(*arguments, **options)
             result = map_structure(lambda leaf: self._returned(graph, leaf), result)
-        return ConcreteFunction(graph, result)
+        taken = pack_sequence_as(call.structure, specs)
+        return ConcreteFunction(graph, result, self._signature, taken)
 
     def _returned(self, graph: FuncGraph, leaf: Any) -> Any:
         """Return a function's result as a tensor of its graph; None and operations as None."""
         if leaf is None or isinstance(leaf, Operation):
             return None
         try:
-            return graph.convert(as_dense(leaf))
+            if isinstance(leaf, IndexedSlices):
+                return leaf.mapped(graph.convert)
+            return graph.convert(leaf)
         except (TypeError, ValueError) as error:
             raise TypeError(
                 "To be compatible with tf.function, Python functions must return zero or more "
@@ -132,14 +170,15 @@ class Function:
         """Become a method: each object has traces of its own."""
         if instance is None:
             return self
-        bound = Function(self.python_function.__get__(instance, owner), self.input_signature)
+        method = self.python_function.__get__(instance, owner)
+        bound = Function(method, self.input_signature, self._reduces)
         name = self._name
         with suppress(AttributeError, TypeError):  # no place for it: it is traced again
             instance.__dict__[name] = bound
         return bound
 
     def __repr__(self) -> str:
-        return f"<tf.function {self._name}: {len(self._traces)} traces>"
+        return f"<tf.function {self._name}: {self._n_traces} traces>"
 
 
 def function(
@@ -168,5 +207,10 @@ def function(
     [2, 4]
     """
     if func is None:
-        return functools.partial(function, input_signature=input_signature)
-    return Function(func, input_signature)
+        return functools.partial(
+            function,
+            input_signature=input_signature,
+            reduce_retracing=reduce_retracing,
+            experimental_relax_shapes=experimental_relax_shapes,
+        )
+    return Function(func, input_signature, reduce_retracing or bool(experimental_relax_shapes))

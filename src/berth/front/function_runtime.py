@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from berth.errors import InvalidArgumentError, explain
 from berth.front.context import context
+from berth.front.eager_placement import log_execution
 from berth.front.eager_tensor import EagerTensor
 from berth.graph.func_graph import FuncGraph
 from berth.graph.tensor import Tensor
+from berth.plan.candidates import Candidates
 from berth.plan.plan import Feed, Request
 from berth.run.engine import Engine, Options
 from berth.run.runner import Runner
 from berth.run.state import SessionState
-from berth.run.threads import Pool, n_cores
-
-_pools: weakref.WeakKeyDictionary[Any, Pool] = weakref.WeakKeyDictionary()
-"""The threads that all functions of a program use."""
-
-
-def _pool_of(program: Any) -> Pool:
-    if program not in _pools:
-        _pools[program] = Pool(program.switches.intra_op_threads or n_cores())
-    return _pools[program]
 
 
 def _handles(graph: FuncGraph) -> list[Any]:
@@ -58,8 +50,9 @@ class FunctionState(SessionState):
 class FunctionRuntime:
     """Runs one graph for some of its tensors, on the devices of the program."""
 
-    def __init__(self, graph: FuncGraph, fetches: Sequence[Tensor]) -> None:
+    def __init__(self, graph: FuncGraph, fetches: Sequence[Tensor], name: str) -> None:
         self._graph = graph
+        self._name = name
         self._fetches = tuple(fetches)
         self._inputs = [*graph.inputs, *(inner for _, inner in graph.captures)]
         self._targets = tuple(graph.effects)
@@ -81,6 +74,8 @@ class FunctionRuntime:
             key = tuple([(tensor.dims, tensor.place) for tensor in given])
         except AttributeError:
             raise _out_of_scope(given) from None
+        if program.switches.log_placement:
+            log_execution(self._name, program.builder.device_here())
         ready = self._ready.get(key)
         if ready is None:
             ready = self._ready[key] = self._runner(given)
@@ -126,18 +121,38 @@ class FunctionRuntime:
         program.sessions.add(self)
         switches = program.switches
         soft = switches.soft_placement
-        options = Options(soft_placement=soft is None or soft)
+        is_soft = soft is None or soft
+        if not is_soft:
+            self._check_devices(devices)
+        options = Options(soft_placement=is_soft)
         self._engine = Engine(
             self._graph,
             devices,
             options,
             program.drop_idle,
             state=FunctionState(self._graph, devices),
-            pool=_pool_of(program),
+            pool=program.pool,
         )
         self._devices = devices
         self._positions = {device: k for k, device in enumerate(devices)}
         self._ready = {}
+
+    def _check_devices(self, devices: Sequence[Any]) -> None:
+        """Raise InvalidArgumentError for what asks for a device that is not there."""
+        candidates = Candidates(devices, soft=False)
+        for op in self._graph.ops:
+            request = candidates.read(op.device)
+            if request is None or not candidates.exists(request):
+                names = ", ".join(device.short_name for device in devices)
+                raise InvalidArgumentError(
+                    None,
+                    None,
+                    explain(
+                        f"Unable to find any devices for spec {op.device} [Op:{self._name}]",
+                        f"{op.name} was made at {op.where.place}.",
+                        f"The devices are {names}.",
+                    ),
+                )
 
     def _runner(self, given: Sequence[EagerTensor]) -> tuple[Any, list[Any], bool]:
         """Plan a call: what runs it, where the results are, and whether it wants the host."""

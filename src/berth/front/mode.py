@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from berth.front.context import context
 from berth.front.eager import Eager
 from berth.graph.ground import ground_graph
-from berth.graph.tape import stop_recording
+from berth.graph.recording import stop_recording
 from berth.ops import builder
 from berth.ops.builder import Builder
 

@@ -51,9 +51,12 @@ def making_variable() -> Iterator[None]:
                 raise ValueError(
                     "tf.function only supports singleton tf.Variables created on the first "
                     "call. Make sure the tf.Variable is only created once or created outside "
-                    "tf.function."
+                    "tf.function. See https://www.tensorflow.org/guide/function"
+                    "#creating_tfvariables for more information."
                 )
             _tracing.n_made += 1
             scopes.enter_context(init_scope())
-            scopes.enter_context(EagerDevice(graph.devices.wanted() or None))
+            wanted = graph.devices.wanted()
+            if wanted:
+                scopes.enter_context(EagerDevice(wanted))
         yield

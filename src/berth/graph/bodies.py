@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from berth.graph.autodiff import is_differentiable
 from berth.graph.func_graph import FuncGraph, is_variable, variable_behind
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
-from berth.graph.tape import active_tapes, stop_recording
+from berth.graph.recording import active_tapes, stop_recording
 from berth.graph.tensor import Tensor
 from berth.ops.array import identity
 from berth.ops.flow import LOOPS, Kind, row_type
@@ -72,6 +73,10 @@ class BodyGraph(FuncGraph):
         if outer.dtype.is_ref and outer.op.inputs:  # the variable, after a write
             self.waits.append(outer.op)
         return super()._captured(outer)
+
+    def _is_copied(self, op: Operation) -> bool:
+        # Gradients with respect to a constant go through the inputs of the call.
+        return super()._is_copied(op) and not is_differentiable(op.outputs[0])
 
     def _apply_scopes(self, node: Operation) -> None:
         if self.is_function:
@@ -140,8 +145,11 @@ def add_call(
     is_stateful = any(part.graph.is_stateful for part in parts)
     definition = kind.stateful if is_stateful else kind.stateless
     waits = dict.fromkeys(op for part in parts for op in part.graph.waits)
+    # What gradients make it give out later is no part of what it is for.
+    n_outputs = len(parts[-1].outputs) + (definition in LOOPS)  # of a loop, the count too
+    attrs = {**attrs, "bodies": tuple(bodies), "n_outputs": n_outputs}
     with here.control_dependencies(list(waits)):
-        made = here.apply(definition, inputs, {**attrs, "bodies": tuple(bodies)}, name)
+        made = here.apply(definition, inputs, attrs, name)
     if isinstance(made, Operation):
         return made
     call: Operation = (made[0] if isinstance(made, list) else made).op

@@ -20,7 +20,7 @@ from berth.graph.tensor import Tensor
 from berth.ops.array import identity
 from berth.ops.builder import current
 from berth.ops.compare import less_equal
-from berth.ops.compose import is_tensor, scope
+from berth.ops.compose import convert, is_tensor, scope
 from berth.ops.control import Assert
 from berth.ops.flow import CASE, IF, Kind
 from berth.ops.indexed_slices import as_dense
@@ -184,6 +184,8 @@ def switch_case(
         raise TypeError(f"'branch_index' must be a Tensor, got {type(branch_index)}")
     here = building()
     if here is None:
+        if not branch_index.dtype.is_integer:
+            raise TypeError(f"'branch_index' must be an integer, and not {branch_index}")
         index = int(branch_index)
         return functions[index if 0 <= index < len(functions) else -1]()
     names = [f"branch{position}" for position in range(len(functions))]
@@ -300,6 +302,6 @@ def _first_that_holds(
 def _none_holds(function: Function, preds: Sequence[Any]) -> Any:
     """Fail; what the function would return stands for what cannot be."""
     told = "Input error: None of conditions evaluated as True:"
-    made = Assert(False, [told, stack(preds)], len(preds))
+    made = Assert(convert(False), [told, stack(preds)], len(preds))
     with cast(Any, current()).control_dependencies([made] if made is not None else []):
         return map_structure(lambda leaf: None if leaf is None else identity(leaf), function())

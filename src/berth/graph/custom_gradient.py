@@ -12,7 +12,8 @@ from typing import Any
 
 from berth.dtypes import ALL
 from berth.graph.nest import flatten, pack_sequence_as
-from berth.graph.tape import GradientTape, stop_recording
+from berth.graph.recording import stop_recording
+from berth.graph.tape import GradientTape
 from berth.ops import compose
 from berth.ops.builder import apply
 from berth.ops.filling import zeros_like

@@ -19,7 +19,7 @@ from berth.dtypes import resource
 from berth.errors import OperatorNotAllowedInGraphError
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
-from berth.graph.tape import active_tapes, record, watch_variable
+from berth.graph.recording import active_tapes, record, watch_variable
 from berth.graph.tensor import Tensor
 from berth.ops.array import CONST, IDENTITY, PLACEHOLDER
 from berth.ops.compose import is_tensor
@@ -34,7 +34,7 @@ _WRITES = (Access.ASSIGN, Access.UPDATE)
 class FuncTensor(Tensor):
     """A tensor in the body of a function: compared element by element."""
 
-    __slots__ = ()
+    __slots__ = ("assign",)  # of a slice of a variable, and there only
     __eq__ = ValueOperators.__eq__
     __ne__ = ValueOperators.__ne__
     __hash__ = Tensor.__hash__
@@ -52,9 +52,10 @@ class FuncTensor(Tensor):
             return (self[position] for position in range(self.dims[0]))
         raise _no_value_yet(self, "sequence", "tf.while_loop or tf.map_fn")
 
+    @property
     def numpy(self) -> NoReturn:
         """Fail: there is no value while a function is traced."""
-        raise NotImplementedError(
+        raise AttributeError(
             "numpy() is only available when eager execution is enabled: inside of a "
             f"tf.function, {self.name} has no value yet. Return it, or use tf.print or "
             "tf.numpy_function."
@@ -153,11 +154,15 @@ class FuncGraph(Graph):
         op = outer.op if isinstance(outer, Tensor) else None
         if is_variable(outer):
             return self._captured_handle(variable_behind(outer))
-        if op is not None and op.definition is CONST:
+        if op is not None and self._is_copied(op):
             return self._add_apart(CONST, op.attrs, op.name.rpartition("/")[2])
         inner = self._placeholder(outer.dtype.base_dtype, outer.dims, "captured")
         self.captures.append((outer, inner))
         return inner
+
+    def _is_copied(self, op: Operation) -> bool:
+        """Tell whether what an operation outside gives is here too, and need not be fed."""
+        return op.definition is CONST
 
     def _captured_handle(self, handle: Any) -> Tensor:
         known = self._inner.get(id(handle))
@@ -165,7 +170,7 @@ class FuncGraph(Graph):
             return known
         made = handle.op
         inner = self._add_apart(made.definition, made.attrs, made.name)
-        inner.op.device = made.device if isinstance(made, Operation) else made.device.name
+        inner.op.device = made.device
         self.handles[inner.op] = handle
         self._inner[id(handle)] = inner
         return inner

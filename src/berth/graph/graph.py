@@ -17,16 +17,18 @@ from typing import Any
 
 from berth.callsite import mark_caller
 from berth.graph.expect import current_expectation
+from berth.graph.keys import GraphKeys
 from berth.graph.lookup import Lookup
 from berth.graph.names import Names
 from berth.graph.operation import Operation
+from berth.graph.recording import active_tapes, record, watch_variable
 from berth.graph.scope import DeviceRequest, DeviceStack
 from berth.graph.tensor import Tensor
 from berth.graph.text import GraphDef, node_def
 from berth.ops import builder
 from berth.ops.array import CONST, pack
 from berth.ops.convert import dtype_of, frozen, to_array
-from berth.ops.opdef import Attrs, OpDef
+from berth.ops.opdef import Access, Attrs, OpDef
 from berth.ops.signature import check_types, shape_error, wanted_types
 
 
@@ -70,10 +72,20 @@ class Graph(Lookup):
             return graph.apply(op, inputs, attrs, name)
         with self._lock:
             node = self._add(op, inputs, attrs, name)
+        if active_tapes():
+            self._write_down(node)
         outputs = node.outputs
         if len(outputs) == 1:
             return outputs[0]
         return list(outputs) or node
+
+    def _write_down(self, node: Operation) -> None:
+        """Let the tapes of this thread see an operation."""
+        if node.definition.access is Access.READ:
+            for variable in self.get_collection(GraphKeys.TRAINABLE_VARIABLES):
+                if variable.handle is node.inputs[0]:
+                    watch_variable(variable)
+        record(node.definition, node.inputs, node.outputs, node.attrs, node.device)
 
     def _add(
         self, op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None

@@ -29,4 +29,3 @@ def ground_graph() -> Graph:
     if not _ground:
         _ground.append(Graph())
     return _ground[0]
-

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from berth.dtypes import DType, as_dtype
-from berth.errors import InvalidArgumentError
+from berth.errors import InvalidArgumentError, OutOfRangeError
 from berth.graph.bodies import BodyGraph, Part, add_call, value_of
 from berth.graph.control_flow import building
 from berth.graph.graph import Graph
@@ -271,6 +271,8 @@ def _fold(fn: Any, elems: Any, initializer: Any, *, reverse: bool) -> tuple[Any,
     tensors = _elements(elems)
     structure = elems if initializer is None else initializer
     if initializer is None:
+        if any(elem.dims and elem.dims[0] == 0 for elem in tensors):
+            raise _nothing_to_start_with()
         starts = [elem[-1 if reverse else 0] for elem in tensors]
         tensors = [elem[:-1] if reverse else elem[1:] for elem in tensors]
     else:
@@ -287,6 +289,14 @@ def _fold(fn: Any, elems: Any, initializer: Any, *, reverse: bool) -> tuple[Any,
     rows = rows or [_no_rows(start, initializer is None) for start in starts]
     packed = [pack_sequence_as(structure, part) for part in (ends, starts, rows)]
     return packed[0], packed[1], packed[2]
+
+
+def _nothing_to_start_with() -> Exception:
+    if building() is None:
+        message = "Tried to read from index 0 but array size is: 0 "
+        return OutOfRangeError(None, None, message)
+    message = "Trying to access element 0 in a list with 0 elements."
+    return InvalidArgumentError(None, None, message)
 
 
 def _no_rows(start: Any, has_first: bool) -> Any:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import math
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
@@ -17,6 +16,7 @@ from typing import Any
 
 from berth.graph.autodiff import backpropagate, is_differentiable
 from berth.graph.nest import flatten, is_nested, pack_sequence_as
+from berth.graph.recording import active_tapes, set_active_tapes
 from berth.ops.array import reshape
 from berth.ops.broadcasting import broadcast_to
 from berth.ops.builder import current
@@ -50,47 +50,6 @@ class Record:
 _log = logging.getLogger("berth")
 
 
-class _Recording(threading.local):
-    def __init__(self) -> None:
-        self.tapes: tuple[GradientTape, ...] = ()
-
-
-_recording = _Recording()
-
-
-def active_tapes() -> tuple[GradientTape, ...]:
-    """Return the tapes that this thread's operations go to."""
-    return _recording.tapes
-
-
-@contextmanager
-def stop_recording() -> Iterator[None]:
-    """Write nothing down inside the block, on any tape."""
-    before, _recording.tapes = _recording.tapes, ()
-    try:
-        yield
-    finally:
-        _recording.tapes = before
-
-
-def watch_variable(variable: Any) -> None:
-    """Let the tapes of this thread watch a variable that is being read."""
-    for tape in _recording.tapes:
-        tape.watch_read(variable)
-
-
-def record(
-    definition: Any,
-    inputs: Sequence[Any],
-    outputs: Sequence[Any],
-    attrs: Attrs,
-    device: str = "",
-) -> None:
-    """Write an operation down on every tape that watches something of it."""
-    for tape in _recording.tapes:
-        tape.record(definition, inputs, outputs, attrs, device)
-
-
 class GradientTape:
     """Write operations down, for gradients."""
 
@@ -110,14 +69,14 @@ class GradientTape:
     # --- recording ------------------------------------------------------------------------
 
     def __enter__(self) -> GradientTape:
-        if self in _recording.tapes:
+        if self in active_tapes():
             raise ValueError(
                 "Tape is still recording, This can happen if you try to re-enter an "
                 "already-active tape."
             )
         if self._records is None:
-            self.reset()
-        _recording.tapes = (*_recording.tapes, self)
+            self._forget()
+        set_active_tapes((*active_tapes(), self))
         return self
 
     def __exit__(
@@ -129,10 +88,15 @@ class GradientTape:
         self._leave()
 
     def _leave(self) -> None:
-        _recording.tapes = tuple(tape for tape in _recording.tapes if tape is not self)
+        set_active_tapes(tuple(tape for tape in active_tapes() if tape is not self))
 
     def reset(self) -> None:
         """Forget everything that was written down."""
+        if self not in active_tapes():
+            raise ValueError("Tape is not recording.")
+        self._forget()
+
+    def _forget(self) -> None:
         self._records = []
         self._watched = {}
         self._variables = {}
@@ -140,21 +104,21 @@ class GradientTape:
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
         """Write nothing down on this tape inside the block."""
-        before = _recording.tapes
+        before = active_tapes()
         if self not in before:
-            raise ValueError("Tape is not recording.")
+            raise RuntimeError("Trying to stop recording a tape which is not recording.")
         self._leave()
         try:
             yield
         finally:
-            _recording.tapes = before
+            set_active_tapes(before)
 
     def watch(self, tensor: Any) -> None:
         """Write down what is done with a tensor, or a variable."""
         for each in flatten(tensor):
             if not is_tensor(each):
                 raise ValueError(
-                    f"Passed in object {each!r} of type {type(each).__name__!r}, not tf.Tensor "
+                    f"Passed in object {each} of type {type(each).__name__!r}, not tf.Tensor "
                     "or tf.Variable or ExtensionType."
                 )
             if not is_differentiable(each):
@@ -175,7 +139,8 @@ class GradientTape:
 
     def watched_variables(self) -> tuple[Any, ...]:
         """Return the variables that were read while they were watched."""
-        found = (handle.variable() for handle in self._variables.values())
+        read = self._variables.values()
+        found = (v.variable() if hasattr(v, "variable") else v for v in read)
         return tuple(variable for variable in found if variable is not None)
 
     def record(
@@ -222,7 +187,7 @@ class GradientTape:
                 "Argument `target` should be a list or nested structure of Tensors, Variables "
                 "or CompositeTensors to be differentiated, but received None."
             )
-        if self in _recording.tapes and not self._is_persistent:
+        if self in active_tapes() and not self._is_persistent:
             self._leave()
         targets = flatten(target)
         seeds = _seeds(target, targets, output_gradients)
@@ -315,7 +280,7 @@ class GradientTape:
         return rows
 
     def _paused(self) -> AbstractContextManager[None]:
-        return self.stop_recording() if self in _recording.tapes else nullcontext()
+        return self.stop_recording() if self in active_tapes() else nullcontext()
 
 
 _NOTHING = object()

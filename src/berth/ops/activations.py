@@ -34,7 +34,8 @@ _SELU_SCALE_ALPHA = _SELU_SCALE * 1.6732632423543772848170429916717
 
 def _relu6(xp: Any, attrs: Attrs) -> Kernel:
     def relu6(x: Any, out: Any) -> None:
-        xp.clip(x, 0, 6, out)
+        number = x.dtype.type  # plain ones would widen single integers, in NumPy before 2
+        xp.clip(x, number(0), number(6), out)
 
     return relu6
 

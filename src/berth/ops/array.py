@@ -9,8 +9,9 @@ import numpy as np
 
 from berth.dtypes import ALL, as_dtype
 from berth.ops.builder import apply
-from berth.ops.compose import convert, is_integer, scope, type_of
+from berth.ops.compose import convert, is_eager, is_integer, scope, type_of
 from berth.ops.convert import dtype_of, frozen, to_array
+from berth.ops.convert_now import to_array_now
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
     INDEX,
@@ -44,13 +45,17 @@ def constant(
     name: str = "Const",
     verify_shape: bool = False,
 ) -> Any:
-    """Make a tensor of a value. A single value, or the last one, fills a larger shape.
+    """Make a tensor of a value. A single value fills a larger shape; in graphs, the last one.
 
-    >>> constant([1, 2], shape=[2, 2]).numpy().tolist()
-    [[1, 2], [2, 2]]
+    >>> constant(7, shape=[2, 2]).numpy().tolist()
+    [[7, 7], [7, 7]]
     """
-    array = to_array(value, None if dtype is None else as_dtype(dtype))
-    if shape is not None:
+    wanted = None if dtype is None else as_dtype(dtype)
+    is_now = is_eager()
+    array = to_array_now(value, wanted) if is_now else to_array(value, wanted)
+    if shape is not None and is_now:
+        array = _shaped_now(array, value, read_dims(shape) or ())
+    elif shape is not None:
         array = _shaped(array, read_dims(shape) or (), verify_shape)
     attrs = {"dtype": dtype_of(array), "value": frozen(array)}
     return apply(CONST, (), attrs, name)
@@ -72,6 +77,20 @@ def _shaped(array: np.ndarray[Any, Any], dims: Any, exactly: bool) -> np.ndarray
         array = np.concatenate([flat, np.repeat(flat[-1:], n_elements - array.size)])
     shaped: np.ndarray[Any, Any] = array.reshape(dims)
     return shaped
+
+
+def _shaped_now(array: np.ndarray[Any, Any], value: Any, dims: Any) -> np.ndarray[Any, Any]:
+    n_elements = int(np.prod(dims, dtype=np.int64))
+    if array.size == n_elements:
+        shaped: np.ndarray[Any, Any] = array.reshape(dims)
+        return shaped
+    if array.size != 1:
+        raise TypeError(
+            f"Eager execution of tf.constant with unsupported shape. Tensor {array} (converted "
+            f"from {value}) has {array.size} elements, but got `shape` {TensorShape(dims)} "
+            f"with {n_elements} elements)."
+        )
+    return np.broadcast_to(array.reshape(()), dims)
 
 
 def _placeholder_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -208,6 +227,9 @@ def _expanded(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     rank = len(tensor.dims)
     if axis.value is None:
         return ((dtype, (None,) * (rank + 1)),)
+    if axis.value.size != 1:
+        message = "must be a tensor with a single value"
+        raise Misfit(f"'dim' input {message}", f"'dim' {message}")
     position = int(axis.value.reshape(-1)[0])
     if not -rank - 1 <= position <= rank:
         message = f"dim {position} not in the interval [{-rank - 1}, {rank}]."

@@ -226,7 +226,7 @@ def assert_near_v1(
         rtol = convert(least if rtol is None else rtol, x.dtype, "rtol")
         atol = convert(least if atol is None else atol, x.dtype, "atol")
         if data is None:
-            told = f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}"
+            told = f"x and y not equal to tolerance rtol = {rtol!s}, atol = {atol!s}"
             data = [message or "", told, f"x ({_name_of(x)}) = ", x, f"y ({_name_of(y)}) = ", y]
         held = compare.less_equal(absolute(x - y), atol + rtol * absolute(y))
         return _asserts(held, data, summarize)

@@ -17,12 +17,15 @@ from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, every
 from berth.ops.rules import (
     INDEX,
     ON_DEVICES,
+    Misfit,
     check_again,
     copy_each,
     everywhere_but_strings,
     from_host,
 )
 from berth.ops.shape import Dims, bracketed, is_known
+
+_ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 # --- bands --------------------------------------------------------------------------------
 
@@ -106,10 +109,21 @@ def _check_matrices(dims: Dims) -> None:
         raise ValueError(f"input must be at least 2-dim, received shape: {bracketed(dims)}")
 
 
+def _check_align(op: str, align: str) -> None:
+    if align not in _ALIGNMENTS:
+        known = ", ".join(f'"{each}"' for each in _ALIGNMENTS)
+        raise Misfit(
+            f"Attr 'align' of '{op}' Op passed string '{align}' not in: {known}.",
+            f"Value for attr 'align' of \"{align}\" is not in the list of allowed values: "
+            f"{known}",
+        )
+
+
 # --- the operations -----------------------------------------------------------------------
 
 
 def _diagonal_matrices(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    _check_align("MatrixDiagV3", attrs["align"])
     diagonal, k, num_rows, num_cols = inputs[:4]
     dtype, dims = diagonal.dtype.base_dtype, diagonal.dims
     if dims == ():
@@ -165,6 +179,7 @@ MATRIX_DIAG = OpDef(
 
 
 def _part_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    _check_align("MatrixDiagPartV3", attrs["align"])
     matrices, k = inputs[:2]
     dtype, dims = matrices.dtype.base_dtype, matrices.dims
     _check_matrices(dims)
@@ -194,6 +209,7 @@ MATRIX_DIAG_PART = OpDef(
 
 
 def _set_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    _check_align("MatrixSetDiagV3", attrs["align"])
     matrices, diagonal, k = inputs
     dtype, dims = matrices.dtype.base_dtype, matrices.dims
     _check_matrices(dims)

@@ -24,7 +24,14 @@ from berth.ops.rules import like_first
 
 
 def _check_rank(
-    x: Any, ranks: Sequence[Any], phrase: str, holds: Holds, message: str | None, name: str
+    x: Any,
+    ranks: Sequence[Any],
+    phrase: str,
+    holds: Holds,
+    message: str | None,
+    name: str,
+    data: Any = None,
+    summarize: int | None = None,
 ) -> Any:
     with scope(name):
         x = convert(x, None, "x")
@@ -34,19 +41,24 @@ def _check_rank(
         if x.dims is not None and known:
             if any(holds(len(x.dims), rank) for rank in ranks):
                 return no_op()
-            shown = ranks[0] if len(ranks) == 1 and "in" not in phrase else tuple(ranks)
+            wanted = ranks[0] if len(ranks) == 1 and "in" not in phrase else tuple(ranks)
             raise ValueError(
-                f"{told}Tensor {label} must have rank {phrase}{shown}.  Received rank "
+                f"{told}Tensor {label} must have rank {phrase}{wanted}.  Received rank "
                 f"{len(x.dims)}, shape {x.shape}"
             )
         held = reduce_any([holds(rank_of(x), rank) for rank in ranks])
-        data = [told, f"Tensor {label} must have rank {phrase}".rstrip(), *ranks]
-        return Assert(held, [*data, "Received shape: ", shape_of(x)])
+        shown = [told, f"Tensor {label} must have rank {phrase}".rstrip(), *ranks]
+        shown += ["Received shape: ", shape_of(x)]
+        return Assert(held, shown if data is None else data, summarize)
 
 
 def _is(have: Any, wanted: Any) -> Any:
     """Compare ranks: numbers, or tensors, which ``==`` may tell apart by identity."""
     return have == wanted if isinstance(have, int) else compare.equal(have, wanted)
+
+
+def _is_at_least(have: Any, wanted: Any) -> Any:
+    return have >= wanted
 
 
 def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> Any:
@@ -57,6 +69,19 @@ def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None 
     return _check_rank(x, [rank], "", _is, message, name or "assert_rank")
 
 
+def assert_rank_v1(
+    x: Any,
+    rank: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Fail as `assert_rank` does; in a run, with data of one's own."""
+    name = name or "assert_rank"
+    return _check_rank(x, [rank], "", _is, message, name, data, summarize)
+
+
 def assert_rank_at_least(
     x: Any, rank: Any, message: str | None = None, name: str | None = None
 ) -> Any:
@@ -64,9 +89,21 @@ def assert_rank_at_least(
 
     >>> assert_rank_at_least([[1, 2]], 1)
     """
-    return _check_rank(
-        x, [rank], "at least ", lambda a, b: a >= b, message, name or "assert_rank_at_least"
-    )
+    name = name or "assert_rank_at_least"
+    return _check_rank(x, [rank], "at least ", _is_at_least, message, name)
+
+
+def assert_rank_at_least_v1(
+    x: Any,
+    rank: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Fail as `assert_rank_at_least` does; in a run, with data of one's own."""
+    name = name or "assert_rank_at_least"
+    return _check_rank(x, [rank], "at least ", _is_at_least, message, name, data, summarize)
 
 
 def assert_rank_in(
@@ -77,6 +114,19 @@ def assert_rank_in(
     >>> assert_rank_in([1, 2], [0, 1])
     """
     return _check_rank(x, list(ranks), "in ", _is, message, name or "assert_rank_in")
+
+
+def assert_rank_in_v1(
+    x: Any,
+    ranks: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Fail as `assert_rank_in` does; in a run, with data of one's own."""
+    name = name or "assert_rank_in"
+    return _check_rank(x, list(ranks), "in ", _is, message, name, data, summarize)
 
 
 def assert_type(

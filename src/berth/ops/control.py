@@ -12,8 +12,17 @@ from berth.errors import InvalidArgumentError
 from berth.ops.array import identity
 from berth.ops.builder import apply, current
 from berth.ops.compose import Composer, convert, is_eager, scope
-from berth.ops.opdef import Call, Launch, OpDef, everywhere, host_only
-from berth.ops.rules import bind_nothing, no_outputs
+from berth.ops.opdef import (
+    Attrs,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    everywhere,
+    host_only,
+)
+from berth.ops.rules import bind_nothing, check_rank, no_outputs
 
 # --- waiting ------------------------------------------------------------------------------
 
@@ -142,10 +151,15 @@ def element_text(item: Any) -> str:
     return str(item)
 
 
+def _of_one_condition(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    check_rank(inputs[0].dims, 0)
+    return ()
+
+
 ASSERT = OpDef(
     "Assert",
     "condition:bool data:Any*",
-    no_outputs,
+    _of_one_condition,
     kernels=host_only(_bind_assert),
     is_stateful=True,
 )
@@ -165,7 +179,7 @@ def Assert(
     if is_eager():
         if not condition:
             shown = "\n".join(_listed(convert(value).value, n_shown) for value in data)
-            message = f"Expected '{condition}' to be true. Summarized data: {shown}"
+            message = f"Expected '{condition!s}' to be true. Summarized data: {shown}"
             raise InvalidArgumentError(None, None, message)
         return None
     with scope("Assert", name):

@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from berth.dtypes import REAL, as_dtype, bool_, int16, int64
+from berth.dtypes import REAL, as_dtype, bool_, int16, int64, uint16
 from berth.errors import InvalidArgumentError
 from berth.ops.array import either_name
 from berth.ops.builder import apply
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, everywhere
-from berth.ops.rules import INDEX, Misfit
+from berth.ops.rules import INDEX, Misfit, check_type_attr
 from berth.ops.shape import Dims, bracketed
+
+_POSITIONS = (int16, uint16, *INDEX)
 
 
 def _position_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     tensor, dimension = inputs
     dtype, dims = attrs["output_type"], tensor.dims
+    check_type_attr("output_type", dtype, _POSITIONS)
     if dims is None:
         return ((dtype, None),)
     if dimension.value is None:

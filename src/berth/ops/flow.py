@@ -18,7 +18,10 @@ call is the one of its kind that is stateful.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from berth.dtypes import int32
 from berth.errors import InvalidArgumentError
@@ -60,7 +63,9 @@ def common_dims(shapes: Sequence[Dims]) -> Dims:
 
 
 def _chosen_types(inputs: Sequence[Any], attrs: Attrs) -> Sequence[OutputType]:
-    check_rank(inputs[0].dims, 0)
+    dims: Dims = inputs[0].dims
+    if dims is None or set(dims) - {1, None}:  # one element, in whatever shape, is one value
+        check_rank(dims, 0)
     types = []
     for column in zip(*(body.outputs for body in attrs["bodies"]), strict=True):
         given = [tensor for tensor in column if tensor is not None]
@@ -142,14 +147,14 @@ def follow(
 
 
 def _chosen(definition: OpDef, attrs: Attrs, choice: Any) -> int:
-    if len(choice.shape):
+    if prod(tuple(choice.shape)) != 1:
         raise InvalidArgumentError(
             None, None, f"The second input must be a scalar, but it has shape {_text(choice)}"
         )
     if definition in IF:
         return 0 if choice else 1
-    n_bodies = len(attrs["bodies"])
-    return int(choice) if 0 <= int(choice) < n_bodies else n_bodies - 1
+    position, n_bodies = int(np.asarray(choice).item()), len(attrs["bodies"])
+    return position if 0 <= position < n_bodies else n_bodies - 1
 
 
 def _text(value: Any) -> str:

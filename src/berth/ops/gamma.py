@@ -142,6 +142,7 @@ def _zeta(xp: Any, x: Any, q: Any) -> Any:
     value = _hurwitz(xp, x, q)
     at_poles = xp.where(xp.remainder(x, 2.0) == 0, xp.inf, xp.nan)
     value = xp.where(is_pole, at_poles, xp.where(is_undefined, xp.nan, value))
+    value = xp.where((x > 1) & (q == xp.inf), 0.0, value)
     return xp.where(x == 1, xp.inf, xp.where(x < 1, xp.nan, value))
 
 

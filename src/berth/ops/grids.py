@@ -49,6 +49,8 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         if not -rank - 1 <= axis <= rank:
             raise ValueError(f"axis {axis} is not in the interval [{-rank - 1}, {rank}].")
         axis %= rank + 1
+        if is_integer(num) and int(num) < 0:
+            range_op(1, num)  # which says what is wrong
         n_steps = max(int(num) - 1, 1) if is_integer(num) else maximum(num - 1, 1)
         along = [1] * (rank + 1)
         along[axis] = -1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from berth.dtypes import int64
@@ -24,6 +24,15 @@ class IndexedSlices:
         self.values = values
         self.indices = indices
         self.dense_shape = dense_shape
+
+    @property
+    def parts(self) -> tuple[Any, Any, Any]:
+        """The rows, their numbers, and the shape of the larger tensor, if it is known."""
+        return self.values, self.indices, self.dense_shape
+
+    def mapped(self, function: Callable[[Any], Any]) -> IndexedSlices:
+        """Return one of what a function makes of its parts."""
+        return IndexedSlices(*(p if p is None else function(p) for p in self.parts))
 
     @property
     def dtype(self) -> Any:

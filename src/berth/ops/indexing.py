@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from berth.dtypes import DType, bool_, int16, int32
+from berth.dtypes import DType, bool_, int16, int32, int64
 from berth.ops.array import constant, pack, reshape, squeeze
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer, scope, type_of
@@ -18,19 +18,31 @@ from berth.ops.rules import INDEX
 from berth.ops.shape import is_known, merge
 from berth.ops.slicing import STRIDED_SLICE
 
+_MOST = 2**31
 _MASKS = ("begin_mask", "ellipsis_mask", "end_mask", "new_axis_mask", "shrink_axis_mask")
 
 
-class _Numbers:
+class Numbers:
     """An index of Python's, as numbers and masks."""
 
-    def __init__(self) -> None:
+    def __init__(self, key: Any) -> None:
         self.begin: list[Any] = []
         self.end: list[Any] = []
         self.strides: list[Any] = []
         self.masks = dict.fromkeys(_MASKS, 0)
+        for part in key if isinstance(key, list | tuple) else (key,):
+            self._add(part)
 
-    def add(self, part: Any) -> None:
+    def tensors(self) -> list[Any]:
+        """Return where it begins and ends and its strides, each as a tensor."""
+        parts = (self.begin, self.end, self.strides)
+        dtype = next((type_of(n) for part in parts for n in part if type_of(n)), None)
+        if dtype is None:
+            is_long = any(not -_MOST <= n < _MOST for part in parts for n in part)
+            dtype = int64 if is_long else int32
+        return [_stacked(part, dtype) for part in parts]
+
+    def _add(self, part: Any) -> None:
         bit = 1 << len(self.begin)
         begin, end, stride = 0, 0, 1
         if isinstance(part, slice):
@@ -73,14 +85,9 @@ def getitem(tensor: Any, key: Any) -> Any:
         or isinstance(key, bool)
     ):
         return boolean_mask(tensor, key)
-    numbers = _Numbers()
-    for part in key if isinstance(key, list | tuple) else (key,):
-        numbers.add(part)
-    parts = (numbers.begin, numbers.end, numbers.strides)
-    dtype = next((type_of(n) for part in parts for n in part if type_of(n)), None) or int32
+    numbers = Numbers(key)
     with scope("strided_slice") as inner:
-        begin, end, strides = (_stacked(part, dtype) for part in parts)
-        return apply(STRIDED_SLICE, (tensor, begin, end, strides), numbers.masks, inner)
+        return apply(STRIDED_SLICE, (tensor, *numbers.tensors()), numbers.masks, inner)
 
 
 def _stacked(numbers: list[Any], dtype: DType) -> Any:

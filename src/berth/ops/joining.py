@@ -203,6 +203,11 @@ def _axis_to_split(axis: Typed, dims: Dims) -> int | None:
 def _split_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     axis, value = inputs
     n_parts: int = attrs["num_split"]
+    if n_parts < 1:
+        raise Misfit(
+            f"Attr 'num_split' of 'Split' Op passed {n_parts} less than minimum 1.",
+            f"Value for attr 'num_split' of {n_parts} must be at least minimum 1",
+        )
     dtype, dims = value.dtype.base_dtype, value.dims
     position = _axis_to_split(axis, dims)
     if dims is None or position is None:
@@ -246,6 +251,12 @@ SPLIT = OpDef(
 def _split_v_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     value, sizes, axis = inputs
     n_parts: int = attrs["num_split"]
+    if sizes.dims and sizes.dims[0] not in (None, n_parts):
+        raise Misfit(
+            "Length of size_splits should be equal to num_outputs",
+            "size of the split_tensor must be 1-D and have the same elements as outputs got "
+            f"{len(sizes.dims)} -D and {sizes.dims[0]} elements",
+        )
     dtype, dims = value.dtype.base_dtype, value.dims
     position = _axis_to_split(axis, dims)
     if dims is None or position is None:

@@ -9,7 +9,7 @@ from berth.dtypes import COMPLEX, FLOATING, int16, int32, int64
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_tensor, scope, type_of
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
-from berth.ops.rules import Misfit, check_rank, common_dims
+from berth.ops.rules import Misfit, common_dims
 from berth.ops.shape import Dims, bracketed
 from berth.ops.unary import conj
 
@@ -31,8 +31,13 @@ def _flops(inputs: Sequence[Typed], outputs: Sequence[Typed]) -> float:
 
 def _product_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     a, b = inputs
-    check_rank(a.dims, 2)
-    check_rank(b.dims, 2)
+    for tensor in inputs:
+        if tensor.dims is not None and len(tensor.dims) != 2:
+            rank = len(tensor.dims)
+            raise Misfit(
+                f"Shape must be rank 2 but is rank {rank}",
+                f"In[0] and In[1] ndims must be == 2: {rank}",
+            )
     rows, inner = _matrix(a.dims, attrs["transpose_a"])
     other, columns = _matrix(b.dims, attrs["transpose_b"])
     _check_inner(inner, other, inputs)

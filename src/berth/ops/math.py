@@ -25,6 +25,7 @@ from berth.ops.compose import convert, scope, type_of
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
 from berth.ops.rules import INEXACT, ON_DEVICES, SIGNED, elementwise, merge_all
 from berth.ops.shape import bracketed, merge
+from berth.ops.strings import add_strings
 
 # --- functions that NumPy does not have, or has with another meaning ----------------------
 
@@ -117,7 +118,11 @@ def add(x: Any, y: Any, name: str | None = None) -> Any:
     >>> add([1, 2], 3).numpy().tolist()
     [4, 5]
     """
-    return apply(ADD, (x, y), {}, name or "Add")
+    name = name or "Add"
+    try:
+        return apply(ADD, (x, y), {}, name)
+    except TypeError as error:
+        return add_strings(x, y, name, error)
 
 
 def subtract(x: Any, y: Any, name: str | None = None) -> Any:

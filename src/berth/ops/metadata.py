@@ -15,12 +15,13 @@ from berth.ops.array import constant
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_tensor, scope
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
-from berth.ops.rules import from_host
+from berth.ops.rules import INDEX, check_type_attr, from_host
 from berth.ops.shape import Dims, is_known
 
 
 def _shape_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     dims = inputs[0].dims
+    check_type_attr("out_type", attrs["out_type"], INDEX)
     return ((attrs["out_type"], (None if dims is None else len(dims),)),)
 
 
@@ -127,7 +128,7 @@ def rank(input: Any, name: str | None = None) -> Any:
 
 def axis_size(tensor: Any, axis: int) -> Any:
     """Return the size of an axis: a number where it is known, else a tensor."""
-    known = None if tensor.dims is None else tensor.dims[axis]
+    known = tensor.dims[axis] if tensor.dims else None
     return shape(tensor)[axis] if known is None else known
 
 

@@ -114,7 +114,7 @@ def _bind_pad(launch: Launch) -> Call:
         if out.ndim
         else out
     )
-    empty = value[0] if value else (b"" if out.dtype.kind == "O" else 0)
+    empty = value[0] if value else b"" if out.dtype.kind == "O" else out.dtype.type(0)
     return _pad, (launch.xp.copyto, out, empty, inner, tensor)
 
 

@@ -186,8 +186,9 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         # at 0 the root has no derivative, and must not be asked for one
         root = sqrt(where_v2(is_positive, total, ones_like(total)))
         length = where_v2(is_positive, root, total)
-        longer = multiply(values, clip_norm)
-        clipped = identity(divide(longer, maximum(length, clip_norm)), name=inner)
+        limit = maximum(convert(clip_norm, values.dtype.base_dtype, "clip_norm"), 0)
+        longer = multiply(values, limit)
+        clipped = identity(divide(longer, maximum(length, limit)), name=inner)
         return _with_values(t, clipped)
 
 

@@ -17,6 +17,7 @@ from berth.ops.linalg import matmul
 from berth.ops.math import ADD, FLOOR_DIV, FLOOR_MOD, MUL, POW, SUB
 from berth.ops.opdef import OpDef
 from berth.ops.rules import common_dims
+from berth.ops.strings import add_strings
 
 
 class Operators:
@@ -28,10 +29,16 @@ class Operators:
     # --- arithmetic -------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Any:
-        return apply(ADD, (self, other), {}, "add")
+        try:
+            return apply(ADD, (self, other), {}, "add")
+        except TypeError as error:
+            return add_strings(self, other, "add", error)
 
     def __radd__(self, other: Any) -> Any:
-        return apply(ADD, (other, self), {}, "add")
+        try:
+            return apply(ADD, (other, self), {}, "add")
+        except TypeError as error:
+            return add_strings(other, self, "add", error)
 
     def __sub__(self, other: Any) -> Any:
         return apply(SUB, (self, other), {}, "sub")

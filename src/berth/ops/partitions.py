@@ -11,7 +11,7 @@ from berth.dtypes import ALL
 from berth.errors import InvalidArgumentError
 from berth.ops.array import reshape
 from berth.ops.builder import apply
-from berth.ops.compose import convert, scope
+from berth.ops.compose import convert, is_eager, scope
 from berth.ops.joining import concat
 from berth.ops.metadata import rank as rank_of
 from berth.ops.metadata import shape as shape_of
@@ -141,6 +141,9 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
     >>> dynamic_stitch([[0, 2], [1]], [[10, 30], [20]]).numpy().tolist()
     [10, 20, 30]
     """
+    if not len(indices) == len(data) > 0:
+        message = "DynamicStitch needs as many indices as data, and at least one"
+        raise _refused(message, message)
     with scope("DynamicStitch", name) as inner:
         tensors = [convert(value) for value in data]
         numbers = [convert(value) for value in indices]
@@ -151,9 +154,17 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
         return apply(DYNAMIC_STITCH, (flat[0], rows[0]), {}, inner)
 
 
+def _refused(message: str, at_run: str) -> Exception:
+    """Make the error that the operation itself would: it has the tensors joined already."""
+    return InvalidArgumentError(None, None, at_run) if is_eager() else ValueError(message)
+
+
 def _as_rows(tensor: Any, numbers: Any) -> Any:
     """Make a list of rows of a tensor: one for each of the numbers."""
-    _rest(tensor.dims, numbers.dims, "indices")
+    try:
+        _rest(tensor.dims, numbers.dims, "indices")
+    except Misfit as error:
+        raise _refused(str(error), error.at_run) from None
     rank = rank_of(numbers) if numbers.dims is None else len(numbers.dims)
     if numbers.dims is not None and rank == 1:
         return tensor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -80,6 +80,8 @@ def _is_sequence(input: Any, data_format: str | None) -> bool:
     if data_format is not None:
         return len(data_format) == 3
     rank = np.ndim(input) if type_of(input) is None else input.shape.rank
+    if rank not in (3, 4):
+        raise ValueError(f"`input.shape.rank` must be 3 or 4. Received: input of rank {rank}.")
     return bool(rank == 3)
 
 
@@ -208,6 +210,13 @@ def _as_images(
 # --- where the largest are ----------------------------------------------------------------
 
 
+class MaxPoolWithArgmax(NamedTuple):
+    """The largest elements of windows, and where they are."""
+
+    output: Any
+    argmax: Any
+
+
 def max_pool_with_argmax(
     input: Any,
     ksize: Any,
@@ -232,7 +241,7 @@ def max_pool_with_argmax(
     attrs = _pool_attrs("MaxPoolWithArgmax", ksize, strides, padding, data_format)
     attrs["Targmax"] = as_dtype(output_dtype)
     attrs["include_batch_in_index"] = include_batch_in_index
-    return apply(MAX_POOL_WITH_ARGMAX, (input,), attrs, name)
+    return MaxPoolWithArgmax(*apply(MAX_POOL_WITH_ARGMAX, (input,), attrs, name))
 
 
 def max_pool_with_argmax_v1(

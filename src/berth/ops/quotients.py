@@ -68,6 +68,18 @@ def xdivy(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(XDIVY, (x, y), {}, name or "xdivy")
 
 
+def div(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x / y as Python 2 did, element by element: integers are rounded down.
+
+    >>> div([7, -7], 2).numpy().tolist()
+    [3, -4]
+    """
+    with scope("div", name) as inner:
+        x = convert(x, type_of(y), "x")
+        y = convert(y, x.dtype.base_dtype, "y")
+        return apply(FLOOR_DIV if x.dtype.is_integer else REAL_DIV, (x, y), {}, inner)
+
+
 def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
     """Return x / y, and 0 where y is, element by element; integers become floats first.
 

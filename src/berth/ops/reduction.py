@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from berth.dtypes import ALL, NUMBERS, REAL, DType, bool_, float16, float32
+from berth.dtypes import ALL, NUMBERS, REAL, DType, bool_, float16, float32, int64, uint64
 from berth.ops.array import constant, either_name
 from berth.ops.builder import apply
 from berth.ops.compose import convert, type_of
@@ -116,11 +116,12 @@ def _highest(dtype: Any) -> Any:
 def _mean_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for room to sum up half floats in, or for what integers leave when divided."""
+    """Ask for room to sum up short floats and integers in, and for what a division leaves."""
     dtype, dims = outputs[0]
     if dtype is float16:
         return ((float32, dims),)
-    return ((dtype, dims),) if dtype.is_integer else ()
+    wide = uint64 if dtype.kind == "u" else int64
+    return ((wide, dims), (wide, dims)) if dtype.is_integer else ()
 
 
 def _bind_mean(launch: Launch) -> Call:
@@ -129,8 +130,9 @@ def _bind_mean(launch: Launch) -> Call:
     if tensor.size == 0:
         return out.fill, (np.nan if out.dtype.kind in "fc" else 0,)
     if out.dtype.kind in "iu":
-        left = launch.scratch[0].reshape(out.shape)
-        return _integer_mean, (launch.xp, tensor.sum, axes, out, left, n_elements)
+        total, left = (room.reshape(out.shape) for room in launch.scratch)
+        add_up = tensor.sum, (axes, total.dtype, total)
+        return _integer_mean, (launch.xp, *add_up, total, left, n_elements, out)
     total = launch.scratch[0].reshape(out.shape) if launch.scratch else out
     add_up = tensor.sum, (axes, total.dtype, total)
     return _mean, (*add_up, launch.xp.true_divide, (total, n_elements, out))
@@ -141,13 +143,16 @@ def _mean(add_up: Any, arguments: Any, divide: Any, parts: Any) -> None:
     divide(*parts)
 
 
-def _integer_mean(xp: Any, add_up: Any, axes: Any, out: Any, left: Any, count: int) -> None:
-    """Divide as C does, towards zero."""
-    add_up(axes, out.dtype, out)
-    divisor = out.dtype.type(count)
-    xp.fmod(out, divisor, left)
-    xp.subtract(out, left, out)
-    xp.floor_divide(out, divisor, out)
+def _integer_mean(
+    xp: Any, add_up: Any, arguments: Any, total: Any, left: Any, count: int, out: Any
+) -> None:
+    """Add up in wide integers, and divide as C does, towards zero."""
+    add_up(*arguments)
+    divisor = total.dtype.type(count)
+    xp.fmod(total, divisor, left)
+    xp.subtract(total, left, total)
+    xp.floor_divide(total, divisor, total)
+    xp.copyto(out, total, casting="same_kind")
 
 
 def _reduction(

@@ -123,6 +123,15 @@ def check_rank(dims: Dims, rank: int, what: str = "Shape") -> None:
         raise ValueError(f"{what} must be rank {rank} but is rank {len(dims)}")
 
 
+def check_type_attr(name: str, dtype: DType, allowed: Sequence[DType]) -> None:
+    """Raise TypeError if an operation is asked for results of a type it cannot give."""
+    if dtype not in allowed:
+        raise TypeError(
+            f"Value passed to parameter '{name}' has DataType {dtype.name} not in list of "
+            f"allowed values: {', '.join(known.name for known in allowed)}"
+        )
+
+
 def as_dims(value: Any) -> tuple[int | None, ...]:
     """Read the value of a tensor that holds a shape, in which -1 is an unknown size."""
     sizes = [int(size) for size in value.reshape(-1)]

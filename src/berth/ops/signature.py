@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from numbers import Number
 from typing import Any
 
+import numpy as np
+
 from berth.dtypes import DType, int32
+from berth.ops.convert import dtype_of, to_array
 from berth.ops.opdef import Argument, OpDef
 from berth.ops.shape import bracketed
 
@@ -35,15 +39,39 @@ def wanted_types(op: OpDef, inputs: Sequence[Any]) -> list[tuple[str, DType | No
         if isinstance(argument.type, str) and isinstance(getattr(value, "dtype", None), DType):
             bound.setdefault(argument.type, value.dtype.base_dtype)
     wanted: list[tuple[str, DType | None]] = []
+    first: dict[str, Any] = {}
+    """The first plain value where no tensor says the type: what follows becomes like it."""
     for (name, argument), value in zip(spread, inputs, strict=True):
         if isinstance(argument.type, DType):
             wanted.append((name, argument.type))
         elif argument.type == ANYTHING:
             wanted.append((name, None))
+        elif argument.type in _INDICES and not hasattr(value, "dtype"):
+            wanted.append((name, bound.get(argument.type, int32)))
+        elif argument.type in bound or first.setdefault(argument.type, value) is value:
+            wanted.append((name, bound.get(argument.type)))
         else:
-            is_index = argument.type in _INDICES and not hasattr(value, "dtype")
-            wanted.append((name, bound.get(argument.type, int32 if is_index else None)))
+            wanted.append((name, _like(first[argument.type], value)))
     return wanted
+
+
+def _like(first: Any, value: Any) -> DType | None:
+    """Return the type of one plain value, if another can have it: of 1.0 for 2."""
+    if not (_is_plain(first) and _is_plain(value)):
+        return None
+    try:
+        dtype = dtype_of(to_array(first))
+        to_array(value, dtype)
+    except (TypeError, ValueError):
+        return None
+    return dtype
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether a value is a number or an array, or made of nothing else."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return isinstance(value, Number | np.ndarray | np.generic)
 
 
 def check_types(op: OpDef, inputs: Sequence[Any]) -> None:

@@ -20,9 +20,10 @@ from berth.ops.rules import (
     check_again,
     check_rank,
     everywhere_but_strings,
+    merge_dims,
     shape_of_value,
 )
-from berth.ops.shape import Dims
+from berth.ops.shape import Dims, bracketed
 
 # --- slices -------------------------------------------------------------------------------
 
@@ -122,6 +123,7 @@ _OPEN = "a number that is not known"
 def _strided(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     tensor, *numbers = inputs
     dtype, dims = tensor.dtype.base_dtype, tensor.dims
+    _check_lengths(numbers)
     if dims is None:
         return ((dtype, None),)
     values = [None if n.value is None else n.value.tolist() for n in numbers]
@@ -133,13 +135,26 @@ def _strided(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     return ((dtype, _dims_at(dims, _index(values, attrs))),)
 
 
+def _check_lengths(numbers: Sequence[Typed]) -> None:
+    """Raise Misfit unless begin, end and strides have as many numbers."""
+    begin, end, strides = (n.dims for n in numbers)
+    if begin == end == strides:
+        return
+    at_run = (
+        "Expected begin, end, and strides to be 1D equal size tensors, but got shapes "
+        f"{bracketed(begin)}, {bracketed(end)}, and {bracketed(strides)} instead."
+    )
+    merge_dims(merge_dims(begin, end, at_run), strides, at_run)
+
+
 def _dims_at(dims: Sequence[int | None], index: list[Any]) -> Dims:
     """Work out the shape of what an index cuts out."""
     n_taken = sum(part is not None and part is not Ellipsis for part in index)
     if n_taken > len(dims):
-        raise ValueError(
+        message = (
             f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims"
         )
+        raise Misfit(message, message if dims else "Attempting to slice scalar input.")
     if Ellipsis not in index:
         index = [*index, Ellipsis]
     sizes: list[int | None] = []
@@ -169,10 +184,11 @@ def _n_selected(part: Any, size: int | None) -> int | None:
 
 def _check_index(index: int, size: int | None, axis: int) -> None:
     if size is not None and not -size <= index < size:
-        raise ValueError(f"slice index {index} of dimension {axis} out of bounds.")
+        from_start = index if index >= 0 else index + size
+        raise ValueError(f"slice index {from_start} of dimension {axis} out of bounds.")
 
 
-def _part(tensor: Any, numbers: Sequence[Any], attrs: Attrs) -> Any:
+def part_of(tensor: Any, numbers: Sequence[Any], attrs: Attrs) -> Any:
     """View the part of an array that an index cuts out."""
     index = _index([n.tolist() for n in numbers], attrs)
     if Ellipsis not in index:
@@ -183,7 +199,7 @@ def _part(tensor: Any, numbers: Sequence[Any], attrs: Attrs) -> Any:
 def _bind_strided(launch: Launch) -> Call:
     check_again(_strided, launch)
     tensor, *numbers = launch.inputs
-    return launch.xp.copyto, (launch.outputs[0], _part(tensor, numbers, launch.attrs))
+    return launch.xp.copyto, (launch.outputs[0], part_of(tensor, numbers, launch.attrs))
 
 
 STRIDED_SLICE = OpDef(
@@ -235,7 +251,7 @@ def _put_back_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType
 def _bind_put_back(launch: Launch) -> Call:
     _, *numbers, dy = launch.inputs
     out = launch.outputs[0]
-    return _put_back, (launch.xp.copyto, out, _part(out, numbers, launch.attrs), dy)
+    return _put_back, (launch.xp.copyto, out, part_of(out, numbers, launch.attrs), dy)
 
 
 def _put_back(copyto: Any, out: Any, part: Any, dy: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from berth.dtypes import FLOATING, REAL, as_dtype, bool_, int16, int32
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
-from berth.ops.metadata import axis_size
+from berth.ops.metadata import axis_size, shape
 from berth.ops.moving import transpose
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
 from berth.ops.rules import INDEX, Misfit, check_rank
@@ -170,7 +170,7 @@ def _in_order(values: Any, axis: int) -> TopK:
         raise ValueError("Sorting along an axis other than the last needs a known rank.")
     rank = len(values.dims)
     if not -rank <= axis < rank:
-        raise ValueError(f"slice index {axis} of dimension 0 out of bounds.")
+        return top_k(values, shape(values)[axis])  # which fails, as a slice does
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
     turned = transpose(values, order)

@@ -11,12 +11,12 @@ from berth.ops.array import either_name, reshape, stop_gradient
 from berth.ops.builder import current
 from berth.ops.compare import greater_equal, less, less_equal, not_equal
 from berth.ops.complex_numbers import real
-from berth.ops.compose import Composer, convert, scope
+from berth.ops.compose import Composer, convert, is_integer, scope
 from berth.ops.control import Assert
 from berth.ops.filling import ones_like, zeros, zeros_like
 from berth.ops.filling import range as range_of
 from berth.ops.gathering import where_v2
-from berth.ops.joining import stack
+from berth.ops.joining import stack, unstack
 from berth.ops.math import add, maximum, minimum, multiply, subtract, truediv
 from berth.ops.math import cast as cast_to
 from berth.ops.metadata import shape, size
@@ -262,6 +262,7 @@ def confusion_matrix(
     with scope("confusion_matrix", name):
         rows = _classes(labels, "labels")
         columns = _classes(predictions, "predictions")
+        rows, columns = unstack(stack([rows, columns]))  # there must be as many
         if num_classes is None:
             n_classes = maximum(reduce_max(rows), reduce_max(columns)) + 1
         else:
@@ -273,7 +274,8 @@ def confusion_matrix(
         counted = ones_like(rows, wanted) if weights is None else cast_to(weights, wanted)
         places = rows * n_classes + columns
         counts = unsorted_segment_sum(counted, places, n_classes * n_classes)
-        return reshape(counts, stack([n_classes, n_classes]))
+        n_sides = num_classes if is_integer(num_classes) else n_classes
+        return reshape(counts, [n_sides, n_sides])
 
 
 def _classes(numbers: Any, what: str) -> Any:

@@ -11,10 +11,10 @@ import numpy as np
 from berth.dtypes import NUMBERS, DType, as_dtype, bool_, string
 from berth.errors import InvalidArgumentError, OpError, UnknownError
 from berth.ops.builder import apply
-from berth.ops.compose import convert, is_eager
+from berth.ops.compose import convert, is_eager, type_of
 from berth.ops.convert import to_array
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, host_only
-from berth.ops.rules import merge_dims
+from berth.ops.rules import broadcast_all, merge_dims
 from berth.ops.shape import Dims, bracketed
 
 # --- text -----------------------------------------------------------------------------------
@@ -26,9 +26,12 @@ def _text_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 
 def _bind_as_string(launch: Launch) -> Call:
     array, attrs = launch.inputs[0], launch.attrs
-    is_number = array.dtype.kind in "fc"
+    if len(attrs["fill"]) > 1:
+        message = "Fill string must be one or fewer characters"
+        raise InvalidArgumentError(None, None, message)
+    takes_all = array.dtype.kind in "fcO"
     for option in ("precision", "scientific", "shortest"):
-        if attrs[option] not in (-1, False) and not is_number:
+        if attrs[option] not in (-1, False) and not takes_all:
             name = as_dtype(array.dtype).name
             raise InvalidArgumentError(
                 None, None, f"{option} not supported for datatype {name}"
@@ -36,31 +39,32 @@ def _bind_as_string(launch: Launch) -> Call:
     return _write_each, (array, _writer(array.dtype, attrs), launch.outputs[0])
 
 
-def _write_each(array: Any, write: Callable[[Any], str], out: Any) -> None:
+def _write_each(array: Any, write: Callable[[Any], bytes], out: Any) -> None:
     target = out.reshape(-1)
     for position, item in enumerate(array.reshape(-1).tolist()):
-        target[position] = write(item).encode()
+        target[position] = write(item)
 
 
-def _writer(dtype: Any, attrs: Attrs) -> Callable[[Any], str]:
+def _writer(dtype: Any, attrs: Attrs) -> Callable[[Any], bytes]:
     """Make the function that writes one element, as C's ``printf`` would."""
     if dtype.kind == "b":
-        return lambda item: "true" if item else "false"
+        return lambda item: b"true" if item else b"false"
     width = "" if attrs["width"] < 0 else str(attrs["width"])
     flag = f"{attrs['fill']}{width}"
-    if dtype.kind in "iu":
-        return lambda item: f"%{flag}d" % item
+    if dtype.kind in "iuO":
+        whole = f"%{flag}{'s' if dtype.kind == 'O' else 'd'}".encode()
+        return lambda item: whole % item
     precision = "" if attrs["precision"] < 0 else f".{attrs['precision']}"
     letter = "e" if attrs["scientific"] else "g" if attrs["shortest"] else "f"
-    form = f"%{flag}{precision}{letter}"
+    form = f"%{flag}{precision}{letter}".encode()
     if dtype.kind == "c":
-        return lambda item: f"({form % item.real},{form % item.imag})"
+        return lambda item: b"(%b,%b)" % (form % item.real, form % item.imag)
     # C does not fill up what is no number with zeros.
-    plain = f"%{flag.removeprefix('0')}{letter}"
+    plain = f"%{flag.removeprefix('0')}{letter}".encode()
     return lambda item: (form if np.isfinite(item) else plain) % item
 
 
-_WRITABLE = (*NUMBERS, bool_)
+_WRITABLE = (*NUMBERS, bool_, string)
 AS_STRING = OpDef(
     "AsString",
     "input:T",
@@ -88,6 +92,27 @@ def as_string(
         "width": width,
     }
     return apply(AS_STRING, (input,), attrs, name)
+
+
+def _bind_add(launch: Launch) -> Call:
+    return np.add, (*launch.inputs, *launch.outputs)
+
+
+ADD = OpDef(
+    "Add",
+    "x:T y:T",
+    broadcast_all,
+    types={"T": (string,)},
+    kernels=host_only(_bind_add, (string,)),
+)
+
+
+def add_strings(x: Any, y: Any, name: str | None, error: TypeError) -> Any:
+    """Join what could not be added, if it is strings; else raise the error that says so."""
+    is_text = [type_of(value) is string or isinstance(value, str | bytes) for value in (x, y)]
+    if not all(is_text):
+        raise error
+    return apply(ADD, (x, y), {}, name)
 
 
 def _joined_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:

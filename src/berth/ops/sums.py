@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from berth.dtypes import as_dtype
-from berth.ops.compose import convert, scope, type_of
+from berth.ops.compose import convert, is_tensor, scope, type_of
+from berth.ops.filling import zeros_like
 from berth.ops.math import add, add_n, multiply
 from berth.ops.shape import merge, read_dims
 
@@ -18,13 +19,14 @@ def accumulate_n(
     >>> accumulate_n([[1, 2], [3, 4]]).numpy().tolist()
     [4, 6]
     """
+    dims = read_dims(shape)
+    for tensor in filter(is_tensor, inputs):
+        dims = merge(dims, tensor.dims)
     total = add_n(inputs, name)
-    stated = read_dims(shape)
     if tensor_dtype is not None and as_dtype(tensor_dtype) is not total.dtype.base_dtype:
         raise TypeError(
             f"tensor_dtype is {tensor_dtype}, but input is of type {total.dtype.base_dtype}"
         )
-    merge(total.dims, stated)
     return total
 
 
@@ -54,7 +56,9 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
     with scope("polyval", name):
         x = convert(x, None, "x")
         dtype = x.dtype.base_dtype
-        total = convert(coeffs[0] if coeffs else 0, dtype)
+        if not coeffs:
+            return zeros_like(x)
+        total = convert(coeffs[0], dtype)
         for coefficient in coeffs[1:]:
             total = add(convert(coefficient, dtype), multiply(total, x))
         return total

@@ -43,14 +43,18 @@ def _relu(xp: Any, attrs: Attrs) -> Callable[..., Any]:
         if x.size > _CLIP_ABOVE and x.dtype.kind == "f":
             xp.clip(x, 0, math.inf, out)
         else:
-            xp.maximum(x, 0, out=out)
+            xp.maximum(x, x.dtype.type(0), out=out)  # a plain 0 widens single integers
 
     return relu
 
 
 def _direction(xp: Any, x: Any) -> Any:
     size = xp.absolute(x)
-    return xp.where(size == 0, x, x / size)
+    size = size + (size == 0)
+    result = xp.empty_like(x)
+    xp.divide(x.real, size, result.real)
+    xp.divide(x.imag, size, result.imag)
+    return result
 
 
 def _sign(xp: Any, attrs: Attrs) -> Callable[..., Any]:

@@ -21,6 +21,7 @@ from berth.graph.func_graph import FuncGraph
 from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
 from berth.ops.flow import LOOPS, follow
+from berth.ops.opdef import Attrs, OpDef
 from berth.ops.shape import Dims, bracketed, is_known
 from berth.plan.plan import Feed, Request
 from berth.run.state import SessionState
@@ -74,8 +75,8 @@ class Calls:
         is_traced: bool = False,
     ) -> list[Any]:
         """Do a call; return its outputs, those that are not wanted as None."""
-        attrs = op.attrs
-        bodies = self._bodies(op, wanted, is_traced)
+        attrs = op.attrs  # gradients may replace them, and never change them
+        bodies = self._bodies(op, attrs, wanted, is_traced)
 
         def run_body(position: int, current: Sequence[Any]) -> Sequence[Any]:
             return bodies[position].run(current, run_stage)
@@ -87,15 +88,15 @@ class Calls:
         return follow(op.definition, attrs, inputs, run_body, stack)
 
     def _bodies(
-        self, op: Operation, wanted: frozenset[int], is_traced: bool
+        self, op: Operation, attrs: Attrs, wanted: frozenset[int], is_traced: bool
     ) -> list[_ReadyBody]:
-        key = (op, wanted, is_traced)
+        key = (op, len(attrs["bodies"][-1].outputs), wanted, is_traced)
         ready = self._ready.get(key)
         if ready is None:
             with self._lock:
                 ready = self._ready[key] = [
                     _ReadyBody(body, self._engine(body.graph), outputs, is_traced)
-                    for body, outputs in _wanted_of_bodies(op, wanted)
+                    for body, outputs in _wanted_of_bodies(op.definition, attrs, wanted)
                 ]
         return ready
 
@@ -122,13 +123,13 @@ class Calls:
 
 
 def _wanted_of_bodies(
-    op: Operation, wanted: frozenset[int]
+    definition: OpDef, attrs: Attrs, wanted: frozenset[int]
 ) -> list[tuple[Body, list[Tensor | None]]]:
     """Say of each body which of its outputs a call has to have."""
-    bodies: Sequence[Body] = op.attrs["bodies"]
-    if op.definition not in LOOPS:
+    bodies: Sequence[Body] = attrs["bodies"]
+    if definition not in LOOPS:
         return [(body, _only(body.outputs, wanted)) for body in bodies]
-    n_variables = op.attrs["n_variables"]
+    n_variables = attrs["n_variables"]
     # All variables are, to go on with; the count stands between them and the rows.
     kept = {*range(n_variables), *(number - 1 for number in wanted if number > n_variables)}
     *conditions, body = bodies
@@ -212,10 +213,10 @@ def _stacked(output: Tensor, column: Sequence[Any], *, is_asked_for: bool) -> An
     """
     if not column:
         return _no_rows(output, is_asked_for)
-    first = column[0]
-    if first is None:
+    if column[0] is None:
         return None
     column = [as_array(value) for value in column]
+    first = column[0]
     if all(a.shape == first.shape and a.dtype == first.dtype for a in column):
         return np.stack(column)
     if is_asked_for:

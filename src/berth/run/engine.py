@@ -175,7 +175,7 @@ class Engine:
 
     def _device_of_variable(self, behind: Any) -> Device:
         if not isinstance(behind, Tensor):
-            device: Device = behind.device
+            device: Device = behind.place
             return device
         if self._around is not None:
             return self._around._device_of_variable(behind)
@@ -244,13 +244,16 @@ class Engine:
         """Give the memory back that no run is using."""
         for runner in list(self._runners.values()):
             runner.drop_idle()
+        self._calls.drop_idle()
 
     def close(self) -> None:
-        """Give all memory back, and end the threads."""
+        """Give all memory back, and end the threads; those of a body are not its own."""
         with self._lock:
             self.drop_idle()
             self._runners.clear()
+            self._calls.close()
             self.state.clear()
-            self._executor.close()
-            if self._owns_pool:
-                self._pool.close()
+            if self._around is None:
+                self._executor.close()
+                if self._owns_pool:
+                    self._pool.close()

@@ -21,9 +21,11 @@ from berth.devices.device import Device
 from berth.devices.out_of_memory import allocate_tensor
 from berth.dtypes import DType, string
 from berth.memory.buffer import Holder
-from berth.ops.opdef import Attrs, Kernel, Launch, OpDef, OutputType, in_order
+from berth.ops.opdef import Attrs, Kernel, Launch, OpDef, OutputType, Parts
 from berth.ops.shape import Known
 from berth.plan.layout import LARGE
+from berth.run.parts import over_pool
+from berth.run.threads import Pool
 
 
 def new_array(
@@ -59,12 +61,14 @@ def compute(
     types: Sequence[OutputType],
     *,
     typed_inputs: Sequence[Any],
+    pool: Pool,
     state: Any = None,
     devices: Sequence[Device] = (),
 ) -> list[Array]:
     """Do one operation on a device; return its outputs.
 
-    `inputs` are arrays of that device, of the host where the operation wants it so.
+    `inputs` are arrays of that device, of the host where the operation wants it so. What the
+    kernel divides is done by the threads of the pool.
     """
     if op.is_alias:
         return [inputs[0].reshape(types[0][1])]
@@ -75,9 +79,11 @@ def compute(
     if kernel.scratch is not None:
         scratch = [
             new_array(device, dims, dtype, holder, devices)  # type: ignore[arg-type]
-            for dtype, dims in kernel.scratch(typed_inputs, types, attrs, 1)
+            for dtype, dims in kernel.scratch(typed_inputs, types, attrs, pool.n_threads)
         ]
-    call = in_order(kernel.bind(Launch(xp, inputs, outputs, attrs, scratch, state)))
+    launch = Launch(xp, inputs, outputs, attrs, scratch, state, pool.n_threads)
+    bound = kernel.bind(launch)
+    call = over_pool(bound, pool) if isinstance(bound, Parts) else bound
     if call is not None:
         if device.device_type == "CPU":
             with np.errstate(all="ignore"):

@@ -158,9 +158,13 @@ def _part(request: Request, blocked: Blocked, done: frozenset[Operation]) -> Req
 
 
 def _wanted_of(call: Operation, request: Request, blocked: Blocked) -> frozenset[int]:
-    """Say which outputs of a call anybody takes."""
+    """Say which outputs of a call anybody takes; who waits for it means all that it is for."""
     taken = {tensor for op in blocked.ops for tensor in op.inputs} | set(request.fetches)
-    return frozenset(k for k, tensor in enumerate(call.outputs) if tensor in taken)
+    wanted = {k for k, tensor in enumerate(call.outputs) if tensor in taken}
+    awaited = {op for waiting in blocked.ops for op in waiting.control_inputs}
+    if call in awaited or call in request.targets:
+        wanted |= set(range(call.attrs.get("n_outputs", 0)))
+    return frozenset(wanted)
 
 
 class _Progress:

@@ -9,7 +9,7 @@ that dies shows where. The modes:
 - function: in a ``tf.function``, with the inputs as its arguments;
 - unknown: so too, but the function knows no shapes when it is traced;
 - gradient: what a tape finds for the inputs, given fixed gradients of the results;
-- second: so too, for the gradients themselves;
+- second: so too, for the gradients themselves, where they are real;
 - session: in a graph of TensorFlow 1, with the inputs fed.
 """
 
@@ -123,7 +123,7 @@ class Evaluator:
 
         def watched(_number: int, array: Array) -> Any:
             tensor = self.tf.constant(array)
-            if array.dtype.kind in "fc":
+            if array.dtype.kind in ("f" if outer else "fc"):
                 for each in filter(None, (tape, outer)):
                     each.watch(tensor)
                 sources.append(tensor)
@@ -161,8 +161,7 @@ class Evaluator:
 
 
 def has_gradients(leaf: Any) -> bool:
-    dtype = getattr(leaf, "dtype", None)
-    return hasattr(leaf, "numpy") and (dtype.is_floating or dtype.is_complex)
+    return hasattr(leaf, "numpy") and (leaf.dtype.is_floating or leaf.dtype.is_complex)
 
 
 def load(module: str, mode: str) -> Any:

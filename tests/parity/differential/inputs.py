@@ -27,7 +27,9 @@ def read_cases(path: Path) -> Iterator[str]:
             yield from (call.replace("(...)", f"({line.strip()})") for call in calls)
         elif line and not line.startswith("#"):
             names = re.search(r"<([\w.|]+)>", line)
-            calls = [line.replace(names[0], n) for n in names[1].split("|")] if names else [line]
+            calls = (
+                [line.replace(names[0], n) for n in names[1].split("|")] if names else [line]
+            )
             yield from (call for call in calls if "(...)" not in call)
 
 

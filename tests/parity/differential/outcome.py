@@ -36,23 +36,25 @@ def describe(value: Any) -> Outcome:
     if isinstance(value, Mapping):
         return {"keys": sorted(value), "items": [describe(value[key]) for key in sorted(value)]}
     if is_slices(value):
-        dense = np.zeros([int(n) for n in np.asarray(value.dense_shape)], value.dtype.as_numpy_dtype)
-        np.add.at(dense, np.asarray(value.indices), np.asarray(value.values))
-        return describe(dense)
+        values = np.asarray(value.values)
+        dense = np.zeros([int(n) for n in np.asarray(value.dense_shape)], values.dtype)
+        np.add.at(dense, np.asarray(value.indices), values)
+        return _tensor(dense)
     if isinstance(value, (list, tuple)):
         kind = "list" if isinstance(value, list) else "tuple"
         fields = list(getattr(value, "_fields", ()))
         return {"kind": kind, "fields": fields, "items": [describe(each) for each in value]}
     if hasattr(value, "numpy"):
-        dtype, shape = value.dtype.name, [int(n) for n in value.shape]
-        return {"dtype": dtype, "shape": shape, **_elements(np.asarray(value.numpy()))}
+        return {**_tensor(np.asarray(value.numpy())), "dtype": value.dtype.name}
     if isinstance(value, (np.ndarray, np.generic, bytes)):
-        array = np.asarray(value, object if isinstance(value, bytes) else None)
-        name = "string" if array.dtype == object else array.dtype.name
-        return {"dtype": name, "shape": list(array.shape), **_elements(array)}
-    if hasattr(value, "as_list"):
-        return {"python": f"shape {value.as_list()}"}
-    return {"python": repr(value)}
+        return _tensor(np.asarray(value, object if isinstance(value, bytes) else None))
+    shown = f"shape {value.as_list()}" if hasattr(value, "as_list") else repr(value)
+    return {"python": shown}
+
+
+def _tensor(array: np.ndarray[Any, Any]) -> Outcome:
+    name = "string" if array.dtype == object else array.dtype.name
+    return {"dtype": name, "shape": list(array.shape), **_elements(array)}
 
 
 def _elements(array: np.ndarray[Any, Any]) -> Outcome:
@@ -67,4 +69,5 @@ def _elements(array: np.ndarray[Any, Any]) -> Outcome:
 def array_of(outcome: Outcome) -> np.ndarray[Any, Any]:
     """Return the elements of a described tensor."""
     data = base64.b64decode(outcome["bytes"])
-    return np.frombuffer(data, outcome["stored"]).reshape(outcome["shape"])
+    array: np.ndarray[Any, Any] = np.frombuffer(data, str(outcome["stored"]))
+    return np.reshape(array, tuple(outcome["shape"]))

@@ -14,7 +14,6 @@ from berth.config import threading as _threading
 from berth.devices.spec import DeviceSpecV1 as DeviceSpec
 from berth.front import mode as _mode
 from berth.front.context import context as _context
-from berth.front.function_signature import TensorSpec
 from berth.front.graph_scope import (
     GraphKeys,
     add_to_collection,
@@ -32,14 +31,39 @@ from berth.front.options import ConfigProto, GPUOptions, GraphOptions
 from berth.front.options import device_options as _device_options
 from berth.front.run_options import RunMetadata, RunOptions
 from berth.front.session import InteractiveSession, Session
+from berth.front.tensor_spec import TensorSpec
 from berth.graph.autodiff import gradients
+from berth.graph.control_flow import cond_v1 as cond
 from berth.graph.default import get_default_session
 from berth.graph.ground import get_default_graph, reset_default_graph
 from berth.graph.text import GraphDef, NodeDef
+from berth.graph.while_loop import while_loop_v1 as while_loop
 from berth.ops.activations import log_sigmoid
 from berth.ops.array import placeholder, placeholder_with_default
+from berth.ops.assertions import assert_equal_v1 as assert_equal
+from berth.ops.assertions import assert_greater_equal_v1 as assert_greater_equal
+from berth.ops.assertions import assert_greater_v1 as assert_greater
+from berth.ops.assertions import assert_less_equal_v1 as assert_less_equal
+from berth.ops.assertions import assert_less_v1 as assert_less
+from berth.ops.assertions import assert_near_v1 as assert_near
+from berth.ops.assertions import assert_negative_v1 as assert_negative
+from berth.ops.assertions import assert_non_negative_v1 as assert_non_negative
+from berth.ops.assertions import assert_non_positive_v1 as assert_non_positive
+from berth.ops.assertions import assert_none_equal_v1 as assert_none_equal
+from berth.ops.assertions import assert_positive_v1 as assert_positive
+from berth.ops.checks import (
+    assert_integer,
+    assert_type,
+    check_numerics,
+    verify_tensor_all_finite,
+)
+from berth.ops.checks import assert_rank_at_least_v1 as assert_rank_at_least
+from berth.ops.checks import assert_rank_in_v1 as assert_rank_in
+from berth.ops.checks import assert_rank_v1 as assert_rank
+from berth.ops.checks import assert_scalar_v1 as assert_scalar
 from berth.ops.compare import logical_xor
 from berth.ops.complex_numbers import angle, imag, real
+from berth.ops.control import tuple_v1 as tuple
 from berth.ops.cumulative import cumprod
 from berth.ops.depth import depth_to_space_v1 as depth_to_space
 from berth.ops.depth import space_to_depth_v1 as space_to_depth
@@ -57,7 +81,6 @@ from berth.ops.gathering import gather, where
 from berth.ops.grids import linspace as lin_space
 from berth.ops.indexing import boolean_mask
 from berth.ops.linear_systems import cholesky_solve, matrix_transpose
-from berth.ops.math import divide as div
 from berth.ops.math import (
     floordiv,
     mod,
@@ -80,8 +103,9 @@ from berth.ops.moving import pad, transpose
 from berth.ops.norms import clip_by_average_norm, global_norm
 from berth.ops.norms import norm_v1 as norm
 from berth.ops.partitions import invert_permutation
+from berth.ops.printing import Print
+from berth.ops.quotients import div, rint
 from berth.ops.quotients import divide_no_nan as div_no_nan
-from berth.ops.quotients import rint
 from berth.ops.random import random_normal, random_uniform, set_random_seed, truncated_normal
 from berth.ops.rearranging import reverse as reverse_v2
 from berth.ops.rearranging import reverse_sequence_v1 as reverse_sequence
@@ -134,6 +158,7 @@ __all__ = [
     "GraphOptions",
     "InteractiveSession",
     "NodeDef",
+    "Print",
     "RunMetadata",
     "RunOptions",
     "Session",
@@ -144,14 +169,33 @@ __all__ = [
     "angle",
     "argmax",
     "argmin",
+    "assert_equal",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_integer",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+    "assert_rank",
+    "assert_rank_at_least",
+    "assert_rank_in",
+    "assert_scalar",
+    "assert_type",
     "bincount",
     "bitwise",
     "boolean_mask",
     "ceil",
+    "check_numerics",
     "cholesky",
     "cholesky_solve",
     "clip_by_average_norm",
     "colocate_with",
+    "cond",
     "config",
     "confusion_matrix",
     "conj",
@@ -264,13 +308,16 @@ __all__ = [
     "train",
     "transpose",
     "truncated_normal",
+    "tuple",
     "unsorted_segment_max",
     "unsorted_segment_mean",
     "unsorted_segment_min",
     "unsorted_segment_prod",
     "unsorted_segment_sqrt_n",
     "unsorted_segment_sum",
+    "verify_tensor_all_finite",
     "where",
+    "while_loop",
     "zeros_like",
     "zeta",
 ]

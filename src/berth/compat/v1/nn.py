@@ -7,9 +7,22 @@ from berth.ops.bias import bias_add, relu_layer, xw_plus_b
 from berth.ops.convolution import conv2d_backprop_filter, conv2d_backprop_input
 from berth.ops.convolution import conv2d_transpose_v1 as conv2d_transpose
 from berth.ops.convolution import conv2d_v1 as conv2d
+from berth.ops.convolve import atrous_conv2d, conv1d_transpose
+from berth.ops.convolve import conv1d_v1 as conv1d
+from berth.ops.convolve import convolution_v1 as convolution
 from berth.ops.depth import depth_to_space_v1 as depth_to_space
 from berth.ops.depth import space_to_depth_v1 as space_to_depth
-from berth.ops.depthwise import depthwise_conv2d_native
+from berth.ops.depthwise import (
+    depthwise_conv2d_backprop_filter,
+    depthwise_conv2d_backprop_input,
+    depthwise_conv2d_native,
+)
+from berth.ops.depthwise import (
+    depthwise_conv2d_backprop_filter as depthwise_conv2d_native_backprop_filter,
+)
+from berth.ops.depthwise import (
+    depthwise_conv2d_backprop_input as depthwise_conv2d_native_backprop_input,
+)
 from berth.ops.depthwise import depthwise_conv2d_v1 as depthwise_conv2d
 from berth.ops.depthwise import separable_conv2d_v1 as separable_conv2d
 from berth.ops.dropout import dropout_v1 as dropout
@@ -30,8 +43,7 @@ from berth.ops.losses import (
 from berth.ops.losses import (
     weighted_cross_entropy_with_logits_v1 as weighted_cross_entropy_with_logits,
 )
-from berth.ops.lrn import local_response_normalization
-from berth.ops.lrn import local_response_normalization as lrn
+from berth.ops.lrn import local_response_normalization, lrn
 from berth.ops.normalization import (
     batch_norm_with_global_normalization_v1 as batch_norm_with_global_normalization,
 )
@@ -40,8 +52,11 @@ from berth.ops.normalization import moments_v1 as moments
 from berth.ops.normalization import sufficient_statistics_v1 as sufficient_statistics
 from berth.ops.normalization import weighted_moments_v1 as weighted_moments
 from berth.ops.norms import l2_normalize
-from berth.ops.pooling import avg_pool1d, avg_pool2d, max_pool1d, max_pool2d
+from berth.ops.pooling import avg_pool as avg_pool_v2
+from berth.ops.pooling import avg_pool1d, max_pool1d, max_pool2d
 from berth.ops.pooling import avg_pool_v1 as avg_pool
+from berth.ops.pooling import avg_pool_v1 as avg_pool2d
+from berth.ops.pooling import max_pool as max_pool_v2
 from berth.ops.pooling import max_pool_v1 as max_pool
 from berth.ops.pooling import max_pool_with_argmax_v1 as max_pool_with_argmax
 from berth.ops.softmax import log_softmax, softmax
@@ -51,20 +66,29 @@ from berth.ops.statistics import zero_fraction
 from berth.ops.unary import relu, sigmoid, tanh
 
 __all__ = [
+    "atrous_conv2d",
     "avg_pool",
     "avg_pool1d",
     "avg_pool2d",
+    "avg_pool_v2",
     "batch_norm_with_global_normalization",
     "batch_normalization",
     "bias_add",
+    "conv1d",
+    "conv1d_transpose",
     "conv2d",
     "conv2d_backprop_filter",
     "conv2d_backprop_input",
     "conv2d_transpose",
+    "convolution",
     "crelu",
     "depth_to_space",
     "depthwise_conv2d",
+    "depthwise_conv2d_backprop_filter",
+    "depthwise_conv2d_backprop_input",
     "depthwise_conv2d_native",
+    "depthwise_conv2d_native_backprop_filter",
+    "depthwise_conv2d_native_backprop_input",
     "dropout",
     "elu",
     "embedding_lookup",
@@ -80,6 +104,7 @@ __all__ = [
     "max_pool",
     "max_pool1d",
     "max_pool2d",
+    "max_pool_v2",
     "max_pool_with_argmax",
     "moments",
     "normalize_moments",

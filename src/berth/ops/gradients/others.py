@@ -11,9 +11,10 @@ from berth.ops.random import (
     TRUNCATED_NORMAL,
 )
 from berth.ops.state import HANDLE, VARIABLE
-from berth.ops.strings import AS_STRING, PY_FUNC, PY_FUNC_STATELESS, STRING_JOIN
+from berth.ops.strings import ADD, AS_STRING, PY_FUNC, PY_FUNC_STATELESS, STRING_JOIN
 
 not_differentiable(
+    ADD,
     ASSERT,
     AS_STRING,
     HANDLE,

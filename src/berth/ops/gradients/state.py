@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from berth.ops.gradient import not_differentiable
+from berth.ops.slice_assign import ASSIGN_SLICE
 from berth.ops.state import (
     ASSIGNMENTS,
     COUNT_UP_TO,
@@ -14,6 +15,7 @@ from berth.ops.state import (
 from berth.ops.state_scatter import SCATTERS
 
 not_differentiable(
+    ASSIGN_SLICE,
     HANDLE_IS_INITIALIZED,
     INITIALIZED_HANDLE,
     INITIALIZED_REFERENCE,

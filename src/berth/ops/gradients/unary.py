@@ -21,6 +21,7 @@ from berth.ops.activation_gradients import (
 from berth.ops.filling import zeros_like
 from berth.ops.gradient import Done, gradient, not_differentiable
 from berth.ops.math import cast
+from berth.ops.quotients import divide_no_nan
 from berth.ops.unary import (
     ABS,
     CEIL,
@@ -53,6 +54,7 @@ from berth.ops.unary import (
     sign,
     sin,
 )
+from berth.ops.unary import abs as absolute
 
 not_differentiable(CEIL, FLOOR, INVERT, IS_FINITE, IS_INF, IS_NAN, ROUND)
 
@@ -80,7 +82,12 @@ def _conj(op: Done, grad: Any) -> Any:
 
 @gradient(SIGN)
 def _sign(op: Done, grad: Any) -> Any:
-    return zeros_like(op.inputs[0])
+    x, direction = op.inputs[0], op.outputs[0]
+    if not x.dtype.is_complex:
+        return zeros_like(x)
+    # its size is 1 whatever x is: only what turns it counts
+    turned = grad * conj(direction)
+    return divide_no_nan(direction * (turned - conj(turned)), cast(2 * absolute(x), x.dtype))
 
 
 @gradient(SQUARE)
