@@ -21,6 +21,7 @@ from berth.ops.opdef import Access, Attrs, OpDef, OutputType
 from berth.ops.shape import Known
 from berth.plan.layout import LARGE
 from berth.run.launch import compute
+from berth.run.quiet import call_quietly
 
 if TYPE_CHECKING:
     from berth.front.context import Context
@@ -122,8 +123,7 @@ class Eager(Values):
         out: Any = np.empty(cast(Known, dims), dtype.np_dtype)
         if out.nbytes >= LARGE:
             return None
-        with np.errstate(all="ignore"):
-            choice.function(*[tensor.array for tensor in tensors], out)
+        call_quietly(choice.function, [*[tensor.array for tensor in tensors], out])
         return EagerTensor(out, device, dtype)
 
     def _access(

@@ -8,7 +8,6 @@ there, as the device policy allows.
 from __future__ import annotations
 
 import logging
-import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -117,7 +116,7 @@ class Placing:
     """The devices of a program, and the way tensors take between them."""
 
     def __init__(self, program: Context) -> None:
-        self._program = weakref.proxy(program)
+        self._program = program
         self._scope = program.eager_scope
         self._switches = program.switches
         self._choices: dict[Any, Choice] = {}

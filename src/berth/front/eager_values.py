@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from berth.dtypes import DType
+from berth.dtypes import DType, int32
 from berth.errors import InvalidArgumentError
 from berth.front.eager_placement import Placing, log_execution
 from berth.front.eager_tensor import EagerTensor
@@ -53,8 +53,12 @@ class Values(Placing):
             quickly = self._with_scalar(op.simple_type, known)
             if quickly is not None:
                 return quickly
-        types = wanted_types(op, known)
         hosts = op.host_positions(len(inputs))
+        if hosts:
+            quickly = self._with_shapes(op, known, hosts)
+            if quickly is not None:
+                return quickly
+        types = wanted_types(op, known)
         tensors = [
             value if is_eager(value) else self._converted(value, dtype, position in hosts)
             for position, (value, (_, dtype)) in enumerate(zip(known, types, strict=True))
@@ -80,6 +84,20 @@ class Values(Placing):
             if len(self._scalars) < MOST_SCALARS:
                 self._scalars[key] = scalar
         return [scalar, tensor] if position == 0 else [tensor, scalar]
+
+    def _with_shapes(
+        self, op: OpDef, values: list[Any], hosts: frozenset[int]
+    ) -> list[Any] | None:
+        """Convert shapes and axes beside tensors, where the types are known to fit."""
+        tensors = []
+        for position, value in enumerate(values):
+            if type(value) is EagerTensor:
+                tensors.append(value)
+            elif position in hosts and type(value) is tuple:
+                tensors.append(self._known_on_host(value, int32))
+            else:
+                return None
+        return tensors if (op, *[tensor.dtype for tensor in tensors]) in _fitting else None
 
     def convert(self, value: Any, dtype: DType | None = None, name: str | None = None) -> Any:
         """Return a value as a tensor; tensors as they are."""
@@ -118,10 +136,18 @@ class Values(Placing):
         return found
 
 
+_fitting: set[Any] = set()
+"""Operations with types of inputs that were found to fit."""
+
+
 def _check(op: OpDef, tensors: Sequence[Any]) -> None:
     """Check the types of inputs; complain of two that differ as TensorFlow does."""
+    key = (op, *[tensor.dtype for tensor in tensors])
+    if key in _fitting:
+        return
     try:
         check_types(op, tensors)
+        _fitting.add(key)
     except TypeError:
         first = tensors[0].dtype
         for position, tensor in enumerate(tensors):
@@ -165,4 +191,7 @@ def _holds_tensors(values: Any) -> bool:
 def _is_simple(allowed: frozenset[Any], tensors: Sequence[Any]) -> bool:
     """Tell quickly whether all inputs are of one allowed type, as nearly always."""
     first = tensors[0].dtype
-    return first in allowed and all(tensor.dtype is first for tensor in tensors)
+    for tensor in tensors:
+        if tensor.dtype is not first:
+            return False
+    return first in allowed

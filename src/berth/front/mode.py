@@ -35,7 +35,10 @@ def eager_builder() -> Eager:
 
 
 def _find_builder() -> Builder:
-    return eager_builder() if _mode.is_eager else ground_graph()
+    if _mode.is_eager:
+        found: Builder = context().builder
+        return found or eager_builder()
+    return ground_graph()
 
 
 builder.start_with(_find_builder)

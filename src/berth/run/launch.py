@@ -25,6 +25,7 @@ from berth.ops.opdef import Attrs, Kernel, Launch, OpDef, OutputType, Parts
 from berth.ops.shape import Known
 from berth.plan.layout import LARGE
 from berth.run.parts import over_pool
+from berth.run.quiet import call_quietly
 from berth.run.threads import Pool
 
 
@@ -86,20 +87,14 @@ def compute(
     call = over_pool(bound, pool) if isinstance(bound, Parts) else bound
     if call is not None:
         if device.device_type == "CPU":
-            with np.errstate(all="ignore"):
-                call[0](*call[1])
+            call_quietly(*call)
         else:
-            device.stream.launch(partial(_quietly, *call))
+            device.stream.launch(partial(call_quietly, *call))
     return outputs
 
 
 def _held_by(op: str) -> Holder:
     return Holder(op, op, mark_caller())
-
-
-def _quietly(function: Any, arguments: tuple[Any, ...]) -> None:
-    with np.errstate(all="ignore"):
-        function(*arguments)
 
 
 def to_host(device: Device, array: Array) -> np.ndarray[Any, Any]:
