@@ -61,6 +61,8 @@ bench: $(READY)
 	$(BIN)/python bench/scaling.py
 	@echo
 	$(BIN)/python bench/run.py
+	@echo
+	$(BIN)/python bench/training.py
 
 ci: check test demo
 
