@@ -34,6 +34,7 @@ FACES = {
     "compat",
     "debugging",
     "device_lib",
+    "experimental",
     "initializers",
     "linalg",
     "math",

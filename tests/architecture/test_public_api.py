@@ -28,6 +28,8 @@ PUBLIC = [
     "berth.debugging",
     "berth.device_lib",
     "berth.dtypes",
+    "berth.experimental",
+    "berth.experimental.dlpack",
     "berth.initializers",
     "berth.linalg",
     "berth.math",

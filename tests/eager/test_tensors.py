@@ -579,7 +579,6 @@ def test_dlpack_views_survive_the_tensor():
     assert array.tolist() == [2.0, 3.0]
 
 
-@pytest.mark.xfail(strict=True, reason="there is no tf.experimental.dlpack")
 def test_dlpack_both_ways():
     dlpack = tf.experimental.dlpack
     assert dlpack.from_dlpack(dlpack.to_dlpack(tf.constant([1.0]))).numpy().tolist() == [1.0]
