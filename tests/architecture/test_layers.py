@@ -30,6 +30,7 @@ FACES = {
     "__version__",
     "bitwise",
     "both",
+    "both_math",
     "config",
     "compat",
     "debugging",

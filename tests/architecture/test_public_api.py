@@ -14,6 +14,7 @@ PUBLIC = [
     "berth",
     "berth.bitwise",
     "berth.both",
+    "berth.both_math",
     "berth.compat.v1",
     "berth.compat.v1.initializers",
     "berth.compat.v1.linalg",

@@ -1,63 +1,8 @@
-"""``tf.linalg``: matrices."""
+"""``tf.linalg``: matrices; where TensorFlow 1 differs, as it has them."""
 
-from berth.ops.diagonals import (
-    band_part,
-    diag,
-    diag_part,
-    eye,
-    set_diag,
-    tensor_diag,
-    tensor_diag_part,
-    trace,
-)
-from berth.ops.linalg import matmul
-from berth.ops.linear_systems import adjoint, cholesky_solve, logdet, matrix_transpose
-from berth.ops.matrices import (
-    cholesky,
-    det,
-    eigh,
-    eigvalsh,
-    inv,
-    qr,
-    slogdet,
-    solve,
-    svd,
-    triangular_solve,
-)
-from berth.ops.norms import global_norm, l2_normalize, normalize
+from berth import linalg as _linalg
+from berth.linalg import *
 from berth.ops.norms import norm_v1 as norm
-from berth.ops.tensor_products import cross, einsum, matvec, tensordot
 
-__all__ = [
-    "adjoint",
-    "band_part",
-    "cholesky",
-    "cholesky_solve",
-    "cross",
-    "det",
-    "diag",
-    "diag_part",
-    "eigh",
-    "eigvalsh",
-    "einsum",
-    "eye",
-    "global_norm",
-    "inv",
-    "l2_normalize",
-    "logdet",
-    "matmul",
-    "matrix_transpose",
-    "matvec",
-    "norm",
-    "normalize",
-    "qr",
-    "set_diag",
-    "slogdet",
-    "solve",
-    "svd",
-    "tensor_diag",
-    "tensor_diag_part",
-    "tensordot",
-    "trace",
-    "triangular_solve",
-]
+__all__ = ["norm"]
+__all__ += [name for name in _linalg.__all__ if name not in __all__]
