@@ -153,11 +153,14 @@ _LOADED_LATER = (
     "test",
     "timeline",
 )
+_NOT_YET = ("data", "distribute", "estimator", "image", "io", "keras", "optimizers", "train")
 
 
 def __getattr__(name: str) -> Any:
     """Load a part of the face when it is first asked for: most programs need few."""
     if name in _LOADED_LATER:
         return _import_module(f"berth.{name}")
+    if name in _NOT_YET:
+        raise AttributeError(f"berth has no tf.{name} yet: docs/ops.md lists what it has.")
     near = errors.did_you_mean(name, __all__)
     raise AttributeError(f"module 'berth' has no attribute {name!r}. {near}".rstrip())

@@ -18,7 +18,7 @@ from berth.front.eager_values import Values
 from berth.graph.recording import active_tapes, record, watch_variable
 from berth.ops.array import CONST
 from berth.ops.opdef import Access, Attrs, OpDef, OutputType
-from berth.ops.shape import Known
+from berth.ops.shape import Known, is_known
 from berth.plan.layout import LARGE
 from berth.run.launch import compute
 from berth.run.quiet import call_quietly
@@ -83,6 +83,8 @@ class Eager(Values):
                 return [quickly]
         if op.access is not None:
             return self._access(op, tensors, attrs, choice, types)
+        if not all(is_known(dims) for _, dims in types):
+            raise ValueError("Dimension -1 must be >= 0: every size must be said here")
         hosts = op.host_positions(len(tensors))
         arrays = [
             tensor.value
