@@ -172,7 +172,7 @@ ALL = (*NUMBERS, bool_, string, resource)
 
 _BY_NAME = {dtype.name: dtype for base in ALL for dtype in (base, base.ref)}
 _BY_NAME |= {"half": float16, "float": float32, "double": float64}
-_BY_NUMPY = {dtype.np_dtype: dtype for dtype in (*NUMBERS, bool_)}
+BY_NUMPY = {dtype.np_dtype: dtype for dtype in (*NUMBERS, bool_)}
 _BY_PYTHON = {float: float32, int: int32, bool: bool_, complex: complex128, str: string}
 # TensorFlow reads Python's own types so: a float is a float32, as a constant 1.0 is.
 
@@ -204,4 +204,4 @@ def _from_numpy(value: Any) -> DType | None:
         dtype = np.dtype(value)
     except TypeError:
         return None
-    return string if dtype.kind in "OSU" else _BY_NUMPY.get(dtype.newbyteorder("="))
+    return string if dtype.kind in "OSU" else BY_NUMPY.get(dtype.newbyteorder("="))

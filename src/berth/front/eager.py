@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from random import Random
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,13 +13,13 @@ from berth.devices.device import Device
 from berth.errors import InvalidArgumentError, OpError, OutOfMemoryError
 from berth.front.device_scope import EagerDevice
 from berth.front.eager_placement import Choice, log_execution
+from berth.front.eager_recipe import MOST_RECIPES, PLAIN, Kind, Recipe, is_repeatable, kind_of
 from berth.front.eager_tensor import EagerTensor
-from berth.front.eager_values import Values
+from berth.front.eager_values import Values, as_tensor
 from berth.graph.recording import active_tapes, record, watch_variable
 from berth.ops.array import CONST
 from berth.ops.opdef import Access, Attrs, OpDef, OutputType
-from berth.ops.shape import Known, is_known
-from berth.plan.layout import LARGE
+from berth.ops.shape import is_known
 from berth.run.launch import compute
 from berth.run.quiet import call_quietly
 
@@ -34,6 +34,7 @@ class Eager(Values):
 
     def __init__(self, program: Context) -> None:
         super().__init__(program)
+        self._recipes: dict[Kind | None, Recipe] = {}
         self._memories: dict[Any, dict[str, Any]] = {}
         """What operations remember from call to call: where a generator has got to."""
         self._seed: int | None = None
@@ -41,59 +42,105 @@ class Eager(Values):
 
     def _forget(self) -> None:
         super()._forget()
+        self._recipes = {}
         self._memories = {}
 
     # --- making operations ----------------------------------------------------------------
 
     def apply(self, op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> Any:
         """Compute an operation; return its output, a list of them, or None."""
-        tensors = self._tensors(op, inputs)
-        choice = self._choose(op, tensors, attrs)
         if op is CONST:
-            outputs = [self._constant(attrs["value"], choice.device)]
+            return self._new_constant(attrs["value"])
+        for value in inputs:
+            if type(value) not in PLAIN:
+                inputs = [as_tensor(value) for value in inputs]
+                break
+        kind, recipe = self._recall(op, inputs, attrs)
+        if recipe is None:
+            tensors = self._tensors(op, inputs)
+            choice = self._choose(op, tensors, attrs)
         else:
-            try:
-                outputs = self._compute(op, tensors, attrs, choice)
-            except OutOfMemoryError as error:
-                raise error.worded(_named(error.message, op, inputs, name)) from None
-            except ValueError as error:
-                message = getattr(error, "at_run", str(error))
-                message = _named(message, op, inputs, name)
-                raise InvalidArgumentError(None, None, message) from None
-            except OpError as error:
-                message = _named(error.message, op, inputs, name)
-                raise type(error)(None, None, message) from None
-            if active_tapes():
-                record(op, tensors, outputs, attrs, choice.device.name)
+            choice = recipe.choice
+            tensors = inputs
+            if not recipe.takes_tensors:
+                tensors = recipe.tensors(inputs, self._converted)
+        try:
+            if recipe is None:
+                outputs = self._examine(op, inputs, tensors, attrs, choice, kind)
+            else:
+                outputs = self._follow(op, recipe, tensors, attrs)
+        except (OpError, ValueError) as error:
+            raise _worded(error, op, inputs, name) from None
+        if active_tapes():
+            record(op, tensors, outputs, attrs, choice.device.name)
         if self._switches.log_placement:
-            shown = "_EagerConst" if op is CONST else op.name
-            log_execution(shown, choice.device)
+            log_execution(op.name, choice.device)
         if len(outputs) == 1:
             return outputs[0]
         return outputs or None
 
+    def _recall(
+        self, op: OpDef, inputs: Sequence[Any], attrs: Attrs
+    ) -> tuple[Kind | None, Recipe | None]:
+        """Return the kind of a call, and how such a call was done before."""
+        self._look_for_devices()
+        asked = self._scope.device_name
+        kind = kind_of(op, inputs, attrs, asked, self._switches.soft_placement)
+        try:
+            return kind, self._recipes.get(kind)
+        except TypeError:  # an attribute that cannot be looked up
+            return None, None
+
+    def _follow(
+        self, op: OpDef, recipe: Recipe, tensors: Sequence[Any], attrs: Attrs
+    ) -> list[EagerTensor]:
+        """Compute what a recipe is for."""
+        device = recipe.choice.device
+        if recipe.function is not None:
+            out = np.empty(*recipe.empty)
+            call_quietly(recipe.function, [*[tensor.array for tensor in tensors], out])
+            return [EagerTensor(out, device, recipe.types[0][0])]
+        if op.access is not None:
+            return self._access(op, tensors, attrs, recipe.choice, recipe.types)
+        arrays = [tensor.array for tensor in tensors]
+        for position in recipe.hosts:
+            arrays[position] = tensors[position].value
+        return self._compute(op, tensors, arrays, attrs, recipe.choice, recipe.types)
+
+    def _examine(
+        self,
+        op: OpDef,
+        inputs: Sequence[Any],
+        tensors: Sequence[Any],
+        attrs: Attrs,
+        choice: Choice,
+        kind: Kind | None,
+    ) -> list[EagerTensor]:
+        """Compute what there is no recipe for, and write one down if there can be one."""
+        types = op.infer(tensors, attrs)
+        if op.access is not None:
+            outputs = self._access(op, tensors, attrs, choice, types)
+        elif not all(is_known(dims) for _, dims in types):
+            raise ValueError("Dimension -1 must be >= 0: every size must be said here")
+        else:
+            arrays = self._gathered(op, tensors, choice.device)
+            outputs = self._compute(op, tensors, arrays, attrs, choice, types)
+        if kind is not None and is_repeatable(op, tensors, attrs, choice.device, types):
+            if len(self._recipes) >= MOST_RECIPES:
+                self._recipes.clear()
+            self._recipes[kind] = Recipe(op, inputs, tensors, attrs, choice, types)
+        return outputs
+
     def _compute(
-        self, op: OpDef, tensors: Sequence[Any], attrs: Attrs, choice: Choice
+        self,
+        op: OpDef,
+        tensors: Sequence[Any],
+        arrays: Sequence[Any],
+        attrs: Attrs,
+        choice: Choice,
+        types: Sequence[OutputType],
     ) -> list[EagerTensor]:
         device = choice.device
-        types = op.infer(tensors, attrs)
-        if choice.function is not None and not attrs:
-            quickly = self._compute_quickly(tensors, choice, types[0])
-            if quickly is not None:
-                return [quickly]
-        if op.access is not None:
-            return self._access(op, tensors, attrs, choice, types)
-        if not all(is_known(dims) for _, dims in types):
-            raise ValueError("Dimension -1 must be >= 0: every size must be said here")
-        hosts = op.host_positions(len(tensors))
-        arrays = [
-            tensor.value
-            if position in hosts
-            else tensor.array
-            if tensor.place is device
-            else self._brought(tensor, device, op, position)
-            for position, tensor in enumerate(tensors)
-        ]
         state = self._memory_of(op, attrs, device) if op.is_stateful else None
         outputs = compute(
             op,
@@ -113,21 +160,6 @@ class Eager(Values):
             for array, (dtype, _) in zip(outputs, types, strict=True)
         ]
 
-    def _compute_quickly(
-        self, tensors: Sequence[Any], choice: Choice, made: OutputType
-    ) -> EagerTensor | None:
-        """Compute an elementwise operation on small arrays of the host, as most are."""
-        device = choice.device
-        for tensor in tensors:
-            if tensor.place is not device:
-                return None
-        dtype, dims = made
-        out: Any = np.empty(cast(Known, dims), dtype.np_dtype)
-        if out.nbytes >= LARGE:
-            return None
-        call_quietly(choice.function, [*[tensor.array for tensor in tensors], out])
-        return EagerTensor(out, device, dtype)
-
     def _access(
         self, op: OpDef, tensors: Sequence[Any], attrs: Attrs, choice: Choice, types: Any
     ) -> list[EagerTensor]:
@@ -139,14 +171,7 @@ class Eager(Values):
             if active_tapes():
                 watch_variable(handle)
             return [handle.read()]
-        arrays = [
-            value.value
-            if position in op.host_inputs
-            else value.array
-            if value.place is choice.device
-            else self._brought(value, choice.device, op, position)
-            for position, value in enumerate(values, 1)
-        ]
+        arrays = self._gathered(op, values, choice.device, 1)
         with handle.lock:
             if op.access is not Access.QUERY:
                 handle.prepare_write(values[0].dims if op.access is Access.ASSIGN else None)
@@ -205,6 +230,19 @@ class Eager(Values):
     def device(self, device: Any) -> AbstractContextManager[None]:
         """Ask for a device for the operations of a block."""
         return EagerDevice(device)
+
+
+def _worded(
+    error: OpError | ValueError, op: OpDef, inputs: Sequence[Any], name: str | None
+) -> OpError:
+    """Return an error that says which operation it comes from."""
+    if isinstance(error, ValueError):
+        message = _named(getattr(error, "at_run", str(error)), op, inputs, name)
+        return InvalidArgumentError(None, None, message)
+    message = _named(error.message, op, inputs, name)
+    if isinstance(error, OutOfMemoryError):
+        return error.worded(message)
+    return type(error)(None, None, message)
 
 
 def _named(message: str, op: OpDef, inputs: Sequence[Any], name: str | None) -> str:

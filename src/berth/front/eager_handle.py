@@ -40,6 +40,7 @@ class Handle:
         "_lease",
         "array",
         "attrs",
+        "declared",
         "is_initialized",
         "lock",
         "name",
@@ -60,6 +61,7 @@ class Handle:
         self.name = name
         self.where = mark_caller()
         self.attrs: dict[str, Any] = {"dtype": first.dtype, "shape": shape}
+        self.declared = (first.dtype, shape.dims_or_none)
         self.trainable = trainable
         self._lease: weakref.ref[_Lease] | None = None
         self.lock = threading.RLock()

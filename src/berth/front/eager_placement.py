@@ -128,15 +128,18 @@ class Placing:
         self._choices = {}
         self._pool = self._program.pool
 
+    def _look_for_devices(self) -> None:
+        opened = self._program.opened()
+        if opened is not self._devices:  # they were closed, and others opened
+            self._devices = opened
+            self._forget()
+
     def _host(self) -> Device:
         return (self._devices or self._program.opened())[0]
 
     def _choose(self, op: OpDef, tensors: Sequence[Any], attrs: Attrs) -> Choice:
         """Decide where an operation runs."""
-        opened = self._program.opened()
-        if opened is not self._devices:  # they were closed, and others opened
-            self._devices = opened
-            self._forget()
+        self._look_for_devices()
         if op.access is not None:
             variable = tensors[0].place
             return Choice(variable, op.kernel(variable.device_type, None))
@@ -151,12 +154,26 @@ class Placing:
                 op,
                 dtype,
                 self._scope.device_name,
-                opened,
+                self._devices,
                 soft=soft is None or soft,
                 has_attrs=bool(attrs),
             )
             self._choices[key] = choice
         return choice
+
+    def _gathered(
+        self, op: OpDef, tensors: Sequence[Any], device: Device, first: int = 0
+    ) -> list[Any]:
+        """Return the arrays of an operation's inputs, the `first` and later, where it runs."""
+        hosts = op.host_positions(first + len(tensors))
+        return [
+            tensor.value
+            if position in hosts
+            else tensor.array
+            if tensor.place is device
+            else self._brought(tensor, device, op, position)
+            for position, tensor in enumerate(tensors, first)
+        ]
 
     def _brought(self, tensor: EagerTensor, device: Device, op: OpDef, position: int) -> Any:
         """Copy a tensor's array to the device of an operation, if the policy allows it."""
@@ -210,6 +227,13 @@ class Placing:
     def has_choice(self) -> bool:
         """Tell whether there is more than one device to compute on."""
         return len(self._devices) > 1
+
+    def _new_constant(self, array: np.ndarray[Any, Any]) -> EagerTensor:
+        """Return an array as a tensor, on the device that is asked for here."""
+        device = self._choose(CONST, (), {"dtype": dtype_of(array)}).device
+        if self._switches.log_placement:
+            log_execution("_EagerConst", device)
+        return self._constant(array, device)
 
     def _constant(self, array: np.ndarray[Any, Any], device: Device) -> EagerTensor:
         dtype = dtype_of(array)

@@ -34,14 +34,14 @@ def eager_builder() -> Eager:
     return found
 
 
-def _find_builder() -> Builder:
-    if _mode.is_eager:
-        found: Builder = context().builder
-        return found or eager_builder()
-    return ground_graph()
+def _find_eager() -> Builder:
+    """Return what computes operations, and remember it: this is asked for each of them."""
+    found = eager_builder()
+    builder.start_with(lambda: found)
+    return found
 
 
-builder.start_with(_find_builder)
+builder.start_with(_find_eager)
 
 
 def executing_eagerly() -> bool:
@@ -52,6 +52,7 @@ def executing_eagerly() -> bool:
 def set_eager(is_eager: bool) -> bool:
     """Say where operations go while no graph is entered; return what it was before."""
     before, _mode.is_eager = _mode.is_eager, is_eager
+    builder.start_with(_find_eager if is_eager else ground_graph)
     return before
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from berth.dtypes import DType, as_dtype, float32, string
+from berth.dtypes import BY_NUMPY, DType, as_dtype, float32, string
 
 _KINDS_INTO = {"f": "fiub", "i": "iu", "u": "iu", "b": "b", "c": "cfiub"}
 """The NumPy kinds of values that a type of each kind accepts."""
@@ -49,7 +49,7 @@ def frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def dtype_of(array: np.ndarray[Any, Any]) -> DType:
     """Return the type of an array that `to_array` made."""
-    return as_dtype(array.dtype)
+    return BY_NUMPY.get(array.dtype) or as_dtype(array.dtype)
 
 
 def _read(value: Any) -> np.ndarray[Any, Any]:

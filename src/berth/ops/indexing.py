@@ -9,7 +9,7 @@ import numpy as np
 from berth.dtypes import DType, bool_, int16, int32, int64
 from berth.ops.array import constant, pack, reshape, squeeze
 from berth.ops.builder import apply
-from berth.ops.compose import convert, is_integer, scope, type_of
+from berth.ops.compose import convert, is_eager, is_integer, scope, type_of
 from berth.ops.gathering import gather, where
 from berth.ops.joining import concat
 from berth.ops.metadata import shape as shape_of
@@ -91,6 +91,8 @@ def getitem(tensor: Any, key: Any) -> Any:
 
 
 def _stacked(numbers: list[Any], dtype: DType) -> Any:
+    if dtype is int32 and is_eager():
+        return numbers
     if any(type_of(number) for number in numbers):
         return pack(numbers, name="stack")
     return constant(np.array(numbers, dtype.np_dtype), name="stack")

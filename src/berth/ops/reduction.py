@@ -14,7 +14,7 @@ import numpy as np
 from berth.dtypes import ALL, NUMBERS, REAL, DType, bool_, float16, float32, int64, uint64
 from berth.ops.array import constant, either_name
 from berth.ops.builder import apply
-from berth.ops.compose import convert, type_of
+from berth.ops.compose import convert, is_eager, type_of
 from berth.ops.extremes import argmax as argmax
 from berth.ops.extremes import argmin as argmin
 from berth.ops.filling import range as range_op
@@ -198,7 +198,8 @@ def _every_axis(tensor: Any) -> Any:
     if type_of(tensor) is not None:
         dims = convert(tensor).dims
         if dims:
-            return constant(np.arange(len(dims), dtype=np.int32))
+            axes = tuple(range(len(dims)))
+            return axes if is_eager() else constant(axes)
     return range_op(0, rank(tensor))
 
 
