@@ -35,23 +35,23 @@ from berth.graph.initializers import RandomUniform as random_uniform_initializer
 from berth.graph.initializers import Zeros as zeros_initializer
 from berth.graph.tape import GradientTape
 from berth.graph.while_loop import while_loop
-from berth.ops.assertions import assert_equal, assert_greater, assert_less
-from berth.ops.checks import assert_rank
-from berth.ops.control import tuple
-from berth.ops.extremes import argmax_v2 as argmax
-from berth.ops.extremes import argmin_v2 as argmin
-from berth.ops.filling import ones_like_v2 as ones_like
-from berth.ops.filling import zeros_like_v2 as zeros_like
-from berth.ops.gathering import gather_v2 as gather
-from berth.ops.gathering import where_v2 as where
-from berth.ops.indexing import boolean_mask_v2 as boolean_mask
-from berth.ops.metadata import shape_v2 as shape
-from berth.ops.metadata import size_v2 as size
-from berth.ops.moving import pad_v2 as pad
-from berth.ops.moving import transpose_v2 as transpose
-from berth.ops.norms import norm
-from berth.ops.rearranging import reverse_sequence
-from berth.ops.scattering import gather_nd
+from berth.ops.arrays.filling import ones_like_v2 as ones_like
+from berth.ops.arrays.filling import zeros_like_v2 as zeros_like
+from berth.ops.arrays.gathering import gather_v2 as gather
+from berth.ops.arrays.gathering import where_v2 as where
+from berth.ops.arrays.indexing import boolean_mask_v2 as boolean_mask
+from berth.ops.arrays.metadata import shape_v2 as shape
+from berth.ops.arrays.metadata import size_v2 as size
+from berth.ops.arrays.moving import pad_v2 as pad
+from berth.ops.arrays.moving import transpose_v2 as transpose
+from berth.ops.arrays.rearranging import reverse_sequence
+from berth.ops.arrays.scattering import gather_nd
+from berth.ops.flow.assertions import assert_equal, assert_greater, assert_less
+from berth.ops.flow.checks import assert_rank
+from berth.ops.flow.control import tuple
+from berth.ops.reductions.extremes import argmax_v2 as argmax
+from berth.ops.reductions.extremes import argmin_v2 as argmin
+from berth.ops.reductions.norms import norm
 
 if TYPE_CHECKING:
     from berth import (

@@ -28,7 +28,7 @@ from berth.graph.graph import Graph
 from berth.graph.loops import foldl, foldr, map_fn, scan
 from berth.graph.operation import Operation
 from berth.graph.variable import VariableAggregation, VariableSynchronization
-from berth.ops.agreement import (
+from berth.ops.arrays.agreement import (
     bitcast,
     broadcast_dynamic_shape,
     broadcast_static_shape,
@@ -36,30 +36,36 @@ from berth.ops.agreement import (
     identity_n,
     shape_n,
 )
-from berth.ops.array import constant, expand_dims, identity, reshape, squeeze, stop_gradient
-from berth.ops.binning import histogram_fixed_width, searchsorted
-from berth.ops.broadcasting import broadcast_to
-from berth.ops.compare import (
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    not_equal,
+from berth.ops.arrays.array import (
+    constant,
+    expand_dims,
+    identity,
+    reshape,
+    squeeze,
+    stop_gradient,
 )
-from berth.ops.complex_numbers import complex
-from berth.ops.control import Assert, group, no_op
-from berth.ops.cumulative import cumsum
-from berth.ops.diagonals import eye
-from berth.ops.filling import fill, one_hot, ones, range, zeros
-from berth.ops.grids import linspace, meshgrid, sequence_mask, unravel_index
-from berth.ops.indexed_slices import IndexedSlices
-from berth.ops.joining import concat, split, stack, unstack
-from berth.ops.linalg import matmul
-from berth.ops.math import (
+from berth.ops.arrays.broadcasting import broadcast_to
+from berth.ops.arrays.filling import fill, one_hot, ones, range, zeros
+from berth.ops.arrays.grids import linspace, meshgrid, sequence_mask, unravel_index
+from berth.ops.arrays.indexed_slices import IndexedSlices
+from berth.ops.arrays.joining import concat, split, stack, unstack
+from berth.ops.arrays.metadata import rank
+from berth.ops.arrays.moving import tile
+from berth.ops.arrays.partitions import dynamic_partition, dynamic_stitch
+from berth.ops.arrays.rearranging import repeat, reverse, roll
+from berth.ops.arrays.scattering import (
+    scatter_nd,
+    tensor_scatter_nd_add,
+    tensor_scatter_nd_max,
+    tensor_scatter_nd_min,
+    tensor_scatter_nd_sub,
+    tensor_scatter_nd_update,
+)
+from berth.ops.arrays.sets import unique, unique_with_counts
+from berth.ops.arrays.slicing import slice, strided_slice
+from berth.ops.arrays.sorting import argsort, sort
+from berth.ops.arrays.strings import as_string, numpy_function
+from berth.ops.elementwise.arithmetic import (
     add,
     add_n,
     cast,
@@ -72,42 +78,33 @@ from berth.ops.math import (
     subtract,
     truediv,
 )
-from berth.ops.math import mod as floormod
-from berth.ops.metadata import rank
-from berth.ops.moving import tile
-from berth.ops.norms import clip_by_global_norm, clip_by_norm
-from berth.ops.operators import AnyTensor as Tensor
-from berth.ops.partitions import dynamic_partition, dynamic_stitch
-from berth.ops.printing import print
-from berth.ops.quotients import realdiv, truncatediv, truncatemod
-from berth.ops.rearranging import repeat, reverse, roll
-from berth.ops.reduction import (
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
+from berth.ops.elementwise.arithmetic import mod as floormod
+from berth.ops.elementwise.compare import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
 )
-from berth.ops.scattering import (
-    scatter_nd,
-    tensor_scatter_nd_add,
-    tensor_scatter_nd_max,
-    tensor_scatter_nd_min,
-    tensor_scatter_nd_sub,
-    tensor_scatter_nd_update,
+from berth.ops.elementwise.complex_numbers import complex
+from berth.ops.elementwise.quotients import realdiv, truncatediv, truncatemod
+from berth.ops.elementwise.trigonometry import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cosh,
+    sinh,
+    tan,
 )
-from berth.ops.sets import unique, unique_with_counts
-from berth.ops.shape import TensorShape
-from berth.ops.slicing import slice, strided_slice
-from berth.ops.sorting import argsort, sort
-from berth.ops.statistics import reduce_logsumexp
-from berth.ops.strings import as_string, numpy_function
-from berth.ops.sums import scalar_mul
-from berth.ops.tensor_products import einsum, tensordot
-from berth.ops.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, sinh, tan
-from berth.ops.unary import (
+from berth.ops.elementwise.unary import (
     abs,
     cos,
     exp,
@@ -121,6 +118,27 @@ from berth.ops.unary import (
     square,
     tanh,
 )
+from berth.ops.flow.control import Assert, group, no_op
+from berth.ops.flow.printing import print
+from berth.ops.linalg.diagonals import eye
+from berth.ops.linalg.products import matmul
+from berth.ops.linalg.tensor_products import einsum, tensordot
+from berth.ops.operators import AnyTensor as Tensor
+from berth.ops.reductions.binning import histogram_fixed_width, searchsorted
+from berth.ops.reductions.cumulative import cumsum
+from berth.ops.reductions.norms import clip_by_global_norm, clip_by_norm
+from berth.ops.reductions.reduction import (
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
+from berth.ops.reductions.statistics import reduce_logsumexp
+from berth.ops.reductions.sums import scalar_mul
+from berth.ops.shape import TensorShape
 
 __all__ = [
     "Assert",

@@ -1,22 +1,8 @@
 """The names of ``tf.math`` that both faces have."""
 
-from berth.ops.activations import log_sigmoid, softplus, softsign
-from berth.ops.compare import (
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    not_equal,
-)
-from berth.ops.complex_numbers import angle, imag, real
-from berth.ops.cumulative import cumprod, cumsum, cumulative_logsumexp
-from berth.ops.gamma import digamma, lgamma, polygamma, zeta
-from berth.ops.math import (
+from berth.ops.arrays.partitions import invert_permutation
+from berth.ops.arrays.sorting import top_k
+from berth.ops.elementwise.arithmetic import (
     add,
     add_n,
     divide,
@@ -30,10 +16,22 @@ from berth.ops.math import (
     subtract,
     truediv,
 )
-from berth.ops.math import mod as floormod
-from berth.ops.norms import l2_normalize
-from berth.ops.partitions import invert_permutation
-from berth.ops.quotients import (
+from berth.ops.elementwise.arithmetic import mod as floormod
+from berth.ops.elementwise.compare import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    not_equal,
+)
+from berth.ops.elementwise.complex_numbers import angle, imag, real
+from berth.ops.elementwise.gamma import digamma, lgamma, polygamma, zeta
+from berth.ops.elementwise.quotients import (
     divide_no_nan,
     multiply_no_nan,
     nextafter,
@@ -43,43 +41,20 @@ from berth.ops.quotients import (
     xlog1py,
     xlogy,
 )
-from berth.ops.reduction import (
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
+from berth.ops.elementwise.special import erf, erfc, erfcinv, erfinv, ndtri
+from berth.ops.elementwise.trigonometry import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cosh,
+    sinh,
+    tan,
 )
-from berth.ops.segments import (
-    segment_max,
-    segment_mean,
-    segment_min,
-    segment_prod,
-    segment_sum,
-    unsorted_segment_max,
-    unsorted_segment_mean,
-    unsorted_segment_min,
-    unsorted_segment_prod,
-    unsorted_segment_sqrt_n,
-    unsorted_segment_sum,
-)
-from berth.ops.softmax import log_softmax, softmax
-from berth.ops.sorting import top_k
-from berth.ops.special import erf, erfc, erfcinv, erfinv, ndtri
-from berth.ops.statistics import (
-    is_non_decreasing,
-    is_strictly_increasing,
-    reduce_euclidean_norm,
-    reduce_logsumexp,
-    reduce_std,
-    reduce_variance,
-    zero_fraction,
-)
-from berth.ops.sums import accumulate_n, polyval, scalar_mul
-from berth.ops.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, sinh, tan
-from berth.ops.unary import (
+from berth.ops.elementwise.unary import (
     abs,
     ceil,
     conj,
@@ -103,6 +78,42 @@ from berth.ops.unary import (
     square,
     tanh,
 )
+from berth.ops.nn.activations import log_sigmoid, softplus, softsign
+from berth.ops.nn.softmax import log_softmax, softmax
+from berth.ops.reductions.cumulative import cumprod, cumsum, cumulative_logsumexp
+from berth.ops.reductions.norms import l2_normalize
+from berth.ops.reductions.reduction import (
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
+from berth.ops.reductions.segments import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
+from berth.ops.reductions.statistics import (
+    is_non_decreasing,
+    is_strictly_increasing,
+    reduce_euclidean_norm,
+    reduce_logsumexp,
+    reduce_std,
+    reduce_variance,
+    zero_fraction,
+)
+from berth.ops.reductions.sums import accumulate_n, polyval, scalar_mul
 
 __all__ = [
     "abs",

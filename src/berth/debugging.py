@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from berth.front.context import context
-from berth.ops.assertions import (
+from berth.ops.flow.assertions import (
     assert_equal,
     assert_greater,
     assert_greater_equal,
@@ -16,7 +16,7 @@ from berth.ops.assertions import (
     assert_none_equal,
     assert_positive,
 )
-from berth.ops.checks import (
+from berth.ops.flow.checks import (
     assert_all_finite,
     assert_integer,
     assert_rank,
@@ -26,7 +26,7 @@ from berth.ops.checks import (
     assert_type,
     check_numerics,
 )
-from berth.ops.control import Assert
+from berth.ops.flow.control import Assert
 
 __all__ = [
     "Assert",

@@ -1,6 +1,6 @@
 """``tf.linalg``: matrices."""
 
-from berth.ops.diagonals import (
+from berth.ops.linalg.diagonals import (
     band_part,
     diag,
     diag_part,
@@ -10,9 +10,8 @@ from berth.ops.diagonals import (
     tensor_diag_part,
     trace,
 )
-from berth.ops.linalg import matmul
-from berth.ops.linear_systems import adjoint, cholesky_solve, logdet, matrix_transpose
-from berth.ops.matrices import (
+from berth.ops.linalg.linear_systems import adjoint, cholesky_solve, logdet, matrix_transpose
+from berth.ops.linalg.matrices import (
     cholesky,
     det,
     eigh,
@@ -24,8 +23,9 @@ from berth.ops.matrices import (
     svd,
     triangular_solve,
 )
-from berth.ops.norms import global_norm, l2_normalize, norm, normalize
-from berth.ops.tensor_products import cross, einsum, matvec, tensordot
+from berth.ops.linalg.products import matmul
+from berth.ops.linalg.tensor_products import cross, einsum, matvec, tensordot
+from berth.ops.reductions.norms import global_norm, l2_normalize, norm, normalize
 
 __all__ = [
     "adjoint",

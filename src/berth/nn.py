@@ -1,6 +1,9 @@
 """``tf.nn``: functions for neural networks."""
 
-from berth.ops.activations import (
+from berth.ops.arrays.depth import depth_to_space, space_to_depth
+from berth.ops.arrays.sorting import in_top_k, top_k
+from berth.ops.elementwise.unary import relu, sigmoid, tanh
+from berth.ops.nn.activations import (
     crelu,
     elu,
     gelu,
@@ -11,20 +14,19 @@ from berth.ops.activations import (
     softplus,
     softsign,
 )
-from berth.ops.activations import silu as swish
-from berth.ops.bias import bias_add
-from berth.ops.convolution import conv2d, conv2d_transpose
-from berth.ops.convolve import atrous_conv2d, conv1d, conv1d_transpose, convolution
-from berth.ops.depth import depth_to_space, space_to_depth
-from berth.ops.depthwise import (
+from berth.ops.nn.activations import silu as swish
+from berth.ops.nn.bias import bias_add
+from berth.ops.nn.convolution import conv2d, conv2d_transpose
+from berth.ops.nn.convolve import atrous_conv2d, conv1d, conv1d_transpose, convolution
+from berth.ops.nn.depthwise import (
     depthwise_conv2d,
     depthwise_conv2d_backprop_filter,
     depthwise_conv2d_backprop_input,
     separable_conv2d,
 )
-from berth.ops.dropout import dropout
-from berth.ops.embedding import embedding_lookup
-from berth.ops.losses import (
+from berth.ops.nn.dropout import dropout
+from berth.ops.nn.embedding import embedding_lookup
+from berth.ops.nn.losses import (
     l2_loss,
     log_poisson_loss,
     sigmoid_cross_entropy_with_logits,
@@ -32,8 +34,8 @@ from berth.ops.losses import (
     sparse_softmax_cross_entropy_with_logits,
     weighted_cross_entropy_with_logits,
 )
-from berth.ops.lrn import local_response_normalization, lrn
-from berth.ops.normalization import (
+from berth.ops.nn.lrn import local_response_normalization, lrn
+from berth.ops.nn.normalization import (
     batch_norm_with_global_normalization,
     batch_normalization,
     moments,
@@ -41,8 +43,7 @@ from berth.ops.normalization import (
     sufficient_statistics,
     weighted_moments,
 )
-from berth.ops.norms import l2_normalize
-from berth.ops.pooling import (
+from berth.ops.nn.pooling import (
     avg_pool,
     avg_pool1d,
     avg_pool2d,
@@ -51,10 +52,9 @@ from berth.ops.pooling import (
     max_pool2d,
     max_pool_with_argmax,
 )
-from berth.ops.softmax import log_softmax, softmax
-from berth.ops.sorting import in_top_k, top_k
-from berth.ops.statistics import zero_fraction
-from berth.ops.unary import relu, sigmoid, tanh
+from berth.ops.nn.softmax import log_softmax, softmax
+from berth.ops.reductions.norms import l2_normalize
+from berth.ops.reductions.statistics import zero_fraction
 
 __all__ = [
     "atrous_conv2d",

@@ -15,11 +15,11 @@ import pytest
 
 import berth.compat.v1 as tf
 from berth.graph.autodiff import backpropagate, gradients
-from berth.ops.broadcasting import broadcast_to
-from berth.ops.gathering import gather
+from berth.ops.arrays.broadcasting import broadcast_to
+from berth.ops.arrays.gathering import gather
+from berth.ops.arrays.indexed_slices import IndexedSlices, as_dense, total
+from berth.ops.elementwise.arithmetic import MUL
 from berth.ops.gradient import gradient_of
-from berth.ops.indexed_slices import IndexedSlices, as_dense, total
-from berth.ops.math import MUL
 from berth.ops.opdef import CATALOGUE, OpDef, everywhere
 from berth.ops.rules import bind_nothing, like_first
 

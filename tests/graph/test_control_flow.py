@@ -16,8 +16,8 @@ from berth.graph.autodiff import gradients
 from berth.graph.control_flow import cond, cond_v1, switch_case
 from berth.graph.loops import foldl, foldr, map_fn, scan
 from berth.graph.while_loop import while_loop
-from berth.ops.control import Assert
-from berth.ops.strings import numpy_function, py_func
+from berth.ops.arrays.strings import numpy_function, py_func
+from berth.ops.flow.control import Assert
 from tests.ops.gradient_checks import check_gradient
 
 SOFT = tf.ConfigProto(allow_soft_placement=True)

@@ -10,29 +10,27 @@ import numpy as np
 
 from berth import dtypes
 from berth.graph.graph import Graph
-from berth.ops import (
+from berth.ops.arrays import (
     array,
-    compare,
-    control,
-    extremes,
     filling,
     gathering,
     indexing,
     joining,
-    linalg,
-    math,
     metadata,
     moving,
-    random,
-    reduction,
     slicing,
     strings,
-    unary,
 )
 from berth.ops.builder import current
 from berth.ops.convert import dtype_of
+from berth.ops.elementwise import arithmetic as math
+from berth.ops.elementwise import compare, unary
 from berth.ops.evaluate import HostValue, evaluate
+from berth.ops.flow import control
+from berth.ops.linalg import products as linalg
 from berth.ops.opdef import CATALOGUE, Launch, OpDef, in_order
+from berth.ops.random import seeded as random
+from berth.ops.reductions import extremes, reduction
 from berth.ops.shape import TensorShape
 
 Case: TypeAlias = tuple[str, list[Any], dict[str, Any]]

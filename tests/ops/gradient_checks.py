@@ -32,7 +32,7 @@ import pytest
 import berth.compat.v1 as tf
 from berth.front.context import Context
 from berth.graph.autodiff import gradients
-from berth.ops.indexed_slices import as_dense
+from berth.ops.arrays.indexed_slices import as_dense
 
 STEP = 1e-5
 KNOWN, OPEN = "known sizes", "open sizes"

@@ -11,7 +11,7 @@ from berth.dtypes import float32, int32
 from berth.graph.graph import Graph
 from berth.ops.convert import dtype_of
 from berth.ops.shape import Dims, TensorShape
-from berth.ops.state import HANDLE, VARIABLE
+from berth.ops.state.variables import HANDLE, VARIABLE
 from tests.ops.calls import Case, at, f, i
 
 

@@ -10,7 +10,8 @@ import pytest
 
 import berth.compat.v1 as tf
 from berth.graph.autodiff import gradients
-from berth.ops import activations, bias, dropout, unary
+from berth.ops.elementwise import unary
+from berth.ops.nn import activations, bias, dropout
 from tests.ops.calls import run, sample
 from tests.ops.formulas import FORMULAS, SELU_ALPHA, SELU_SCALE
 from tests.ops.gradient_checks import (

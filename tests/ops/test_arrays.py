@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import array_shapes, basic_indices
 from berth.dtypes import float32, int32, int64, string
 from berth.errors import InvalidArgumentError
 from berth.graph.graph import Graph
-from berth.ops.array import constant
+from berth.ops.arrays.array import constant
 from berth.ops.opdef import CATALOGUE, Launch
 from berth.ops.shape import TensorShape
 from tests.ops.calls import compute, make, run, run_all, sample

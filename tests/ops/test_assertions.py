@@ -10,8 +10,8 @@ import pytest
 import berth as tf2
 import berth.compat.v1 as tf
 from berth.errors import InvalidArgumentError
-from berth.ops import assertions, checks
-from berth.ops.control import Assert
+from berth.ops.flow import assertions, checks
+from berth.ops.flow.control import Assert
 from tests.ops.gradient_checks import check_gradient
 
 # For each comparison: its sign, and what differs between x and y below.

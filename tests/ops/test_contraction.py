@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
+from berth.ops.linalg.tensor_products import cross, einsum, matvec, tensordot
 from berth.ops.opdef import CATALOGUE
-from berth.ops.tensor_products import cross, einsum, matvec, tensordot
 from tests.ops.calls import bind
 from tests.ops.everywhere import RANK, compute, shape_of
 from tests.ops.gradient_checks import check_gradient

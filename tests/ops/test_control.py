@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from berth.errors import InvalidArgumentError
-from berth.ops.control import summary
+from berth.ops.flow.control import summary
 from berth.ops.opdef import CATALOGUE
 from tests.ops.calls import make, run_all
 

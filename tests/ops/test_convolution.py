@@ -11,13 +11,13 @@ import pytest
 import berth.compat.v1 as tf
 from berth.errors import InvalidArgumentError, UnimplementedError
 from berth.graph.autodiff import gradients
-from berth.ops import (
+from berth.ops.nn import (
     convolution_binders,
     convolution_blocks,
     convolution_tiles,
     depthwise_kernels,
 )
-from berth.ops.convolution import (
+from berth.ops.nn.convolution import (
     CONV2D,
     CONV2D_BACKPROP_FILTER,
     CONV2D_BACKPROP_INPUT,
@@ -28,7 +28,7 @@ from berth.ops.convolution import (
     conv2d_transpose_v1,
     conv2d_v1,
 )
-from berth.ops.convolve import (
+from berth.ops.nn.convolve import (
     atrous_conv2d,
     conv1d,
     conv1d_transpose,
@@ -36,7 +36,7 @@ from berth.ops.convolve import (
     convolution,
     convolution_v1,
 )
-from berth.ops.depthwise import (
+from berth.ops.nn.depthwise import (
     DEPTHWISE,
     DEPTHWISE_BACKPROP_FILTER,
     DEPTHWISE_BACKPROP_INPUT,

@@ -9,7 +9,7 @@ import pytest
 
 import berth.compat.v1 as tf
 from berth.graph.autodiff import gradients
-from berth.ops import embedding
+from berth.ops.nn import embedding
 from tests.ops.gradient_checks import CPU, GPU, check_gradient, evaluate
 
 RNG = np.random.default_rng(3)

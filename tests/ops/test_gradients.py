@@ -8,13 +8,16 @@ import pytest
 import berth.compat.v1 as tf
 import berth.ops.gradients  # noqa: F401  loads them
 from berth.graph.autodiff import gradients
-from berth.ops import math, metadata, moving, reduction, slicing, unary
-from berth.ops.activation_gradients import reciprocal_grad, relu_grad
-from berth.ops.array import placeholder_with_default
-from berth.ops.broadcasting import broadcast_to, sum_like
-from berth.ops.gathering import gather, where, where_v2
+from berth.ops.arrays import metadata, moving, slicing
+from berth.ops.arrays.array import placeholder_with_default
+from berth.ops.arrays.broadcasting import broadcast_to, sum_like
+from berth.ops.arrays.gathering import gather, where, where_v2
+from berth.ops.elementwise import arithmetic as math
+from berth.ops.elementwise import unary
+from berth.ops.nn.activation_gradients import reciprocal_grad, relu_grad
 from berth.ops.opdef import CATALOGUE
-from berth.ops.segments import unsorted_segment_sum
+from berth.ops.reductions import reduction
+from berth.ops.reductions.segments import unsorted_segment_sum
 from tests.ops.gradient_checks import GPU, KNOWN, OPEN, check_gradient, gradients_of
 
 

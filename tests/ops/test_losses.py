@@ -10,7 +10,7 @@ import pytest
 
 import berth.compat.v1 as tf
 from berth.graph.autodiff import gradients
-from berth.ops import losses
+from berth.ops.nn import losses
 from tests.ops.calls import run, run_all, sample
 from tests.ops.gradient_checks import (
     check_gradient,

@@ -7,8 +7,8 @@ import pytest
 
 import berth.compat.v1 as tf
 from berth.graph.autodiff import gradients
-from berth.ops import diagonals, linear_systems, matrices
-from berth.ops.complex_numbers import real
+from berth.ops.elementwise.complex_numbers import real
+from berth.ops.linalg import diagonals, linear_systems, matrices
 from tests.ops.everywhere import KNOWN, compute, shape_of
 from tests.ops.gradient_checks import KNOWN as KNOWN_SIZES
 from tests.ops.gradient_checks import check_gradient

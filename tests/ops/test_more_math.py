@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.ops import complex_numbers as cn
-from berth.ops import cumulative, gamma, norms, quotients, segments, special, statistics, sums
-from berth.ops import trigonometry as trig
-from berth.ops.indexed_slices import IndexedSlices
+from berth.ops.arrays.indexed_slices import IndexedSlices
+from berth.ops.elementwise import complex_numbers as cn
+from berth.ops.elementwise import gamma, quotients, special
+from berth.ops.elementwise import trigonometry as trig
+from berth.ops.reductions import cumulative, norms, segments, statistics, sums
 from tests.ops.calls import run
 from tests.ops.everywhere import OPEN, RANK, compute, shape_of
 from tests.ops.gradient_checks import check_gradient, gradients_of

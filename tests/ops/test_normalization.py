@@ -9,8 +9,8 @@ import pytest
 
 import berth.compat.v1 as tf
 from berth.graph.autodiff import gradients
-from berth.ops import normalization
-from berth.ops.fused_batch_norm import fused_batch_norm
+from berth.ops.nn import normalization
+from berth.ops.nn.fused_batch_norm import fused_batch_norm
 from tests.ops.calls import run_all, sample
 from tests.ops.gradient_checks import (
     CPU,

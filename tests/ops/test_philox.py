@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from berth.ops.philox import (
+from berth.ops.random.philox import (
     Generator,
     fill_integers,
     fill_normal,

@@ -10,10 +10,10 @@ import pytest
 import berth.compat.v1 as tf
 from berth.errors import InvalidArgumentError, UnimplementedError
 from berth.graph.autodiff import gradients
-from berth.ops import lrn as lrn_module
-from berth.ops import pooling_slices
-from berth.ops.lrn import LRN, LRN_GRAD, local_response_normalization, lrn
-from berth.ops.pooling import (
+from berth.ops.nn import lrn as lrn_module
+from berth.ops.nn import pooling_slices
+from berth.ops.nn.lrn import LRN, LRN_GRAD, local_response_normalization, lrn
+from berth.ops.nn.pooling import (
     avg_pool,
     avg_pool1d,
     avg_pool2d,
@@ -25,7 +25,7 @@ from berth.ops.pooling import (
     max_pool_with_argmax,
     max_pool_with_argmax_v1,
 )
-from berth.ops.pooling_ops import (
+from berth.ops.nn.pooling_ops import (
     AVG_POOL,
     AVG_POOL_GRAD,
     MAX_POOL,

@@ -13,8 +13,8 @@ import berth as tf2
 import berth.compat.v1 as tf
 from berth.graph.autodiff import gradients
 from berth.graph.control_flow import cond
-from berth.ops.printing import Print, array_text
-from berth.ops.printing import print as tf_print
+from berth.ops.flow.printing import Print, array_text
+from berth.ops.flow.printing import print as tf_print
 
 Pair = namedtuple("Pair", "a b")
 

@@ -8,9 +8,14 @@ import pytest
 from berth.dtypes import float16, float32, float64, int32
 from berth.errors import InvalidArgumentError
 from berth.graph.graph import Graph
-from berth.ops.array import constant
+from berth.ops.arrays.array import constant
 from berth.ops.opdef import CATALOGUE
-from berth.ops.random import random_normal, random_uniform, set_random_seed, truncated_normal
+from berth.ops.random.seeded import (
+    random_normal,
+    random_uniform,
+    set_random_seed,
+    truncated_normal,
+)
 from tests.ops.calls import bind, compute, run
 
 RANDOM = ("RandomUniform", "RandomStandardNormal", "TruncatedNormal")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.ops.agreement import (
+from berth.ops.arrays.agreement import (
     bitcast,
     broadcast_dynamic_shape,
     broadcast_static_shape,
@@ -16,17 +16,17 @@ from berth.ops.agreement import (
     identity_n,
     shape_n,
 )
-from berth.ops.depth import (
+from berth.ops.arrays.depth import (
     depth_to_space,
     depth_to_space_v1,
     space_to_depth,
     space_to_depth_v1,
 )
-from berth.ops.grids import linspace, meshgrid, sequence_mask, unravel_index
-from berth.ops.indexing import boolean_mask, boolean_mask_v2
-from berth.ops.moving import pad, pad_v2, transpose_v2
-from berth.ops.partitions import dynamic_partition, dynamic_stitch, invert_permutation
-from berth.ops.rearranging import (
+from berth.ops.arrays.grids import linspace, meshgrid, sequence_mask, unravel_index
+from berth.ops.arrays.indexing import boolean_mask, boolean_mask_v2
+from berth.ops.arrays.moving import pad, pad_v2, transpose_v2
+from berth.ops.arrays.partitions import dynamic_partition, dynamic_stitch, invert_permutation
+from berth.ops.arrays.rearranging import (
     repeat,
     reverse,
     reverse_sequence,

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.ops.random import set_random_seed
-from berth.ops.sampling import categorical, multinomial, shuffle
-from berth.ops.stateless import (
+from berth.ops.random.sampling import categorical, multinomial, shuffle
+from berth.ops.random.seeded import set_random_seed
+from berth.ops.random.stateless import (
     stateless_categorical,
     stateless_normal,
     stateless_truncated_normal,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.ops.gathering import gather, gather_v2
-from berth.ops.scattering import (
+from berth.ops.arrays.gathering import gather, gather_v2
+from berth.ops.arrays.scattering import (
     gather_nd,
     gather_nd_v1,
     scatter_nd,

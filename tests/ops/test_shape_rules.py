@@ -15,7 +15,7 @@ import pytest
 from berth.dtypes import DType, string
 from berth.graph.graph import Graph
 from berth.ops.convert import dtype_of
-from berth.ops.math import add
+from berth.ops.elementwise.arithmetic import add
 from berth.ops.opdef import CATALOGUE
 from berth.ops.rules import Misfit
 from berth.ops.shape import Dims, merge

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
+from berth.ops.nn.softmax import log_softmax, softmax
 from berth.ops.opdef import CATALOGUE, Launch, Parts
-from berth.ops.softmax import log_softmax, softmax
 from tests.ops.calls import bind, run, sample
 from tests.ops.gradient_checks import check_gradient, each_type, evaluate
 

@@ -10,11 +10,11 @@ import pytest
 
 import berth.compat.v1 as tf
 from berth.graph import writing
+from berth.ops.arrays.indexed_slices import IndexedSlices
 from berth.ops.gradient import gradient_of
-from berth.ops.indexed_slices import IndexedSlices
 from berth.ops.opdef import CATALOGUE
-from berth.ops.state import ASSIGNMENTS, COUNT_UP_TO, READ, check_type_of_update
-from berth.ops.state_scatter import SCATTERS
+from berth.ops.state.scatter import SCATTERS
+from berth.ops.state.variables import ASSIGNMENTS, COUNT_UP_TO, READ, check_type_of_update
 from tests.ops.gradient_checks import CPU, GPU, each_type
 
 DTYPES = ["f2", "f4", "f8", "i1", "i4", "i8", "u1", "c8"]

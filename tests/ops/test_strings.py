@@ -8,8 +8,8 @@ import pytest
 from berth.dtypes import float32, float64, int32
 from berth.errors import InvalidArgumentError, UnknownError
 from berth.graph.graph import Graph
+from berth.ops.arrays.strings import py_func
 from berth.ops.opdef import CATALOGUE, Launch
-from berth.ops.strings import py_func
 from tests.ops.calls import make, run
 
 OPTIONS = {"precision": -1, "scientific": False, "shortest": False, "width": -1, "fill": ""}

@@ -21,8 +21,8 @@ from berth.graph.loops import foldl, foldr, map_fn, scan
 from berth.graph.nest import map_structure
 from berth.graph.tensor import Tensor
 from berth.graph.while_loop import while_loop, while_loop_v1
-from berth.ops.control import Assert, tuple, tuple_v1
-from berth.ops.strings import numpy_function
+from berth.ops.arrays.strings import numpy_function
+from berth.ops.flow.control import Assert, tuple, tuple_v1
 
 Pair = namedtuple("Pair", "a b")
 MODES = ("eager", "function", "graph")

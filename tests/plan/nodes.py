@@ -8,14 +8,14 @@ from berth.devices.full_name import FullName
 from berth.dtypes import float32
 from berth.graph.expect import expect_device
 from berth.graph.graph import Graph
-from berth.ops import state
-from berth.ops.array import constant, identity, placeholder
+from berth.ops.arrays.array import constant, identity, placeholder
 from berth.ops.builder import apply
-from berth.ops.linalg import matmul
-from berth.ops.math import add_n, multiply
+from berth.ops.elementwise.arithmetic import add_n, multiply
+from berth.ops.elementwise.unary import negative
+from berth.ops.linalg.products import matmul
 from berth.ops.opdef import CATALOGUE, Access, Kernel, OpDef, everywhere, host_only
 from berth.ops.shape import TensorShape
-from berth.ops.unary import negative
+from berth.ops.state import variables as state
 
 
 class Device(NamedTuple):

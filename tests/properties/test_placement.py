@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from berth.devices.full_name import parse_full_name
 from berth.errors import InvalidArgumentError
 from berth.graph.graph import Graph
-from berth.ops import state
-from berth.ops.array import constant, identity, placeholder
+from berth.ops.arrays.array import constant, identity, placeholder
 from berth.ops.builder import apply
-from berth.ops.math import multiply
-from berth.ops.unary import negative
+from berth.ops.elementwise.arithmetic import multiply
+from berth.ops.elementwise.unary import negative
+from berth.ops.state import variables as state
 from berth.plan.groups import variable_inputs
 from berth.plan.placement import Placement
 from berth.plan.placer import place

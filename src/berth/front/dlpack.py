@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from berth.ops.array import constant
+from berth.ops.arrays.array import constant
 
 
 class _Sender:

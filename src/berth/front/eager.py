@@ -17,7 +17,7 @@ from berth.front.eager_recipe import MOST_RECIPES, PLAIN, Kind, Recipe, is_repea
 from berth.front.eager_tensor import EagerTensor
 from berth.front.eager_values import Values, as_tensor
 from berth.graph.recording import active_tapes, record, watch_variable
-from berth.ops.array import CONST
+from berth.ops.arrays.array import CONST
 from berth.ops.opdef import Access, Attrs, OpDef, OutputType
 from berth.ops.shape import is_known
 from berth.run.launch import compute

@@ -18,8 +18,8 @@ from berth.dtypes import resource
 from berth.errors import FailedPreconditionError
 from berth.front.eager_tensor import EagerTensor
 from berth.memory.buffer import Holder
-from berth.ops import state
 from berth.ops.shape import Dims, TensorShape
+from berth.ops.state import variables as state
 from berth.run.launch import new_array
 
 

@@ -17,7 +17,7 @@ from berth.devices.device import Device
 from berth.dtypes import DType, float32, int32
 from berth.errors import InvalidArgumentError
 from berth.front.eager_tensor import EagerTensor
-from berth.ops.array import CONST, IDENTITY
+from berth.ops.arrays.array import CONST, IDENTITY
 from berth.ops.convert import dtype_of
 from berth.ops.opdef import Attrs, OpDef
 from berth.plan.candidates import Candidates, by_priority

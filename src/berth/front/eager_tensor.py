@@ -13,7 +13,7 @@ import numpy as np
 from berth.backends.base import Array
 from berth.devices.device import Device
 from berth.dtypes import DType, string
-from berth.ops.array import constant
+from berth.ops.arrays.array import constant
 from berth.ops.builder import current
 from berth.ops.operators import AnyTensor, ValueOperators
 from berth.ops.shape import Known, TensorShape

@@ -10,7 +10,7 @@ from berth.errors import InvalidArgumentError
 from berth.front.eager_placement import Placing
 from berth.front.eager_tensor import EagerTensor
 from berth.graph.tensor import Tensor
-from berth.ops.array import pack
+from berth.ops.arrays.array import pack
 from berth.ops.convert import dtype_of, frozen, to_array
 from berth.ops.convert_now import to_array_now
 from berth.ops.opdef import OpDef

@@ -18,15 +18,16 @@ from berth.front.tracing import making_variable
 from berth.graph.graph import Graph
 from berth.graph.variable import Variable as GraphVariable
 from berth.graph.writing import WRITES, Writable
-from berth.ops import builder, compose, state
-from berth.ops.array import identity
+from berth.ops import builder, compose
+from berth.ops.arrays.array import identity
+from berth.ops.arrays.gathering import gather
+from berth.ops.arrays.scattering import gather_nd
 from berth.ops.builder import apply
-from berth.ops.gathering import gather
 from berth.ops.opdef import Access, OpDef
 from berth.ops.operators import ValueOperators
-from berth.ops.scattering import gather_nd
 from berth.ops.shape import Dims, TensorShape, bracketed, is_known
-from berth.ops.slice_assign import assign_slice
+from berth.ops.state import variables as state
+from berth.ops.state.slice_assign import assign_slice
 
 _PARAMETERS = (
     "initial_value",

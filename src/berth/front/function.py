@@ -22,7 +22,7 @@ from berth.graph.func_graph import FuncGraph
 from berth.graph.nest import map_structure, pack_sequence_as
 from berth.graph.operation import Operation
 from berth.ops import builder
-from berth.ops.indexed_slices import IndexedSlices
+from berth.ops.arrays.indexed_slices import IndexedSlices
 
 MOST_KEPT = 1000
 """How many kinds of arguments are found again without looking closely."""

@@ -10,7 +10,7 @@ from berth.front.function_runtime import FunctionRuntime
 from berth.graph.autodiff import backpropagate, between, is_differentiable
 from berth.graph.func_graph import FuncGraph
 from berth.graph.tensor import Tensor
-from berth.ops.indexed_slices import IndexedSlices
+from berth.ops.arrays.indexed_slices import IndexedSlices
 
 
 def tensors_of(leaf: Any) -> list[Tensor]:

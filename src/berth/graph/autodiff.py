@@ -19,11 +19,11 @@ from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
 from berth.graph.variable import Variable
-from berth.ops.array import IDENTITY, constant, identity
-from berth.ops.filling import fill, zeros_like
+from berth.ops.arrays.array import IDENTITY, constant, identity
+from berth.ops.arrays.filling import fill, zeros_like
+from berth.ops.arrays.indexed_slices import IndexedSlices, as_dense, total
+from berth.ops.arrays.metadata import shape
 from berth.ops.gradient import Done, gradient_of
-from berth.ops.indexed_slices import IndexedSlices, as_dense, total
-from berth.ops.metadata import shape
 from berth.ops.opdef import Access
 
 Within = Callable[[Any], AbstractContextManager[Any]]

@@ -17,8 +17,8 @@ from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, stop_recording
 from berth.graph.tensor import Tensor
-from berth.ops.array import identity
-from berth.ops.flow import LOOPS, Kind, row_type
+from berth.ops.arrays.array import identity
+from berth.ops.flow.calls import LOOPS, Kind, row_type
 from berth.ops.opdef import Attrs
 
 

@@ -17,16 +17,16 @@ from berth.graph.graph import Graph
 from berth.graph.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
 from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
-from berth.ops.array import identity
+from berth.ops.arrays.array import identity
+from berth.ops.arrays.indexed_slices import as_dense
+from berth.ops.arrays.joining import stack
 from berth.ops.builder import current
-from berth.ops.compare import less_equal
 from berth.ops.compose import convert, is_tensor, scope
-from berth.ops.control import Assert
-from berth.ops.flow import CASE, IF, Kind
-from berth.ops.indexed_slices import as_dense
-from berth.ops.joining import stack
-from berth.ops.math import cast as cast_to
-from berth.ops.reduction import reduce_sum
+from berth.ops.elementwise.arithmetic import cast as cast_to
+from berth.ops.elementwise.compare import less_equal
+from berth.ops.flow.calls import CASE, IF, Kind
+from berth.ops.flow.control import Assert
+from berth.ops.reductions.reduction import reduce_sum
 
 Function = Callable[..., Any]
 

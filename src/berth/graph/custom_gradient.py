@@ -15,8 +15,8 @@ from berth.graph.nest import flatten, pack_sequence_as
 from berth.graph.recording import stop_recording
 from berth.graph.tape import GradientTape
 from berth.ops import compose
+from berth.ops.arrays.filling import zeros_like
 from berth.ops.builder import apply
-from berth.ops.filling import zeros_like
 from berth.ops.gradient import Done, gradient
 from berth.ops.opdef import OpDef
 from berth.ops.rules import bind_nothing, everywhere_but_strings, like_first

@@ -22,12 +22,12 @@ from berth.graph.func_graph import is_variable
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
+from berth.ops.arrays.filling import zeros, zeros_like
+from berth.ops.arrays.indexed_slices import as_dense
 from berth.ops.builder import current
-from berth.ops.filling import zeros, zeros_like
-from berth.ops.flow import CASE, CHOICES, FOR_EACH, IF, LOOPS
+from berth.ops.flow.calls import CASE, CHOICES, FOR_EACH, IF, LOOPS
 from berth.ops.gradient import Done, gradient, takes_none
-from berth.ops.indexed_slices import as_dense
-from berth.ops.state import READ, variable_of
+from berth.ops.state.variables import READ, variable_of
 
 
 class _BackwardBody:

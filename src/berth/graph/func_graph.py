@@ -21,12 +21,12 @@ from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, record, watch_variable
 from berth.graph.tensor import Tensor
-from berth.ops.array import CONST, IDENTITY, PLACEHOLDER
+from berth.ops.arrays.array import CONST, IDENTITY, PLACEHOLDER
 from berth.ops.compose import is_tensor
 from berth.ops.opdef import Access, Attrs, OpDef
 from berth.ops.operators import ValueOperators
 from berth.ops.shape import TensorShape
-from berth.ops.state import variable_of
+from berth.ops.state.variables import variable_of
 
 _WRITES = (Access.ASSIGN, Access.UPDATE)
 

@@ -26,7 +26,7 @@ from berth.graph.scope import DeviceRequest, DeviceStack
 from berth.graph.tensor import Tensor
 from berth.graph.text import GraphDef, node_def
 from berth.ops import builder
-from berth.ops.array import CONST, pack
+from berth.ops.arrays.array import CONST, pack
 from berth.ops.convert import dtype_of, frozen, to_array
 from berth.ops.opdef import Access, Attrs, OpDef
 from berth.ops.signature import check_types, shape_error, wanted_types

@@ -12,7 +12,7 @@ from berth.graph.keys import GraphKeys
 from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
 from berth.ops.opdef import Access
-from berth.ops.state import VARIABLE
+from berth.ops.state.variables import VARIABLE
 
 
 def guarded(initial_value: Tensor, name: str) -> Tensor:

@@ -13,19 +13,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from berth.dtypes import NUMBERS, DType, as_dtype, bool_, float32
-from berth.ops.array import constant, reshape
-from berth.ops.diagonals import eye, tensor_diag_part
-from berth.ops.filling import ones, zeros
-from berth.ops.matrices import qr
-from berth.ops.moving import transpose
-from berth.ops.random import random_normal, random_uniform, truncated_normal
-from berth.ops.shape import Known, read_dims
-from berth.ops.stateless import (
+from berth.ops.arrays.array import constant, reshape
+from berth.ops.arrays.filling import ones, zeros
+from berth.ops.arrays.moving import transpose
+from berth.ops.elementwise.unary import sign
+from berth.ops.linalg.diagonals import eye, tensor_diag_part
+from berth.ops.linalg.matrices import qr
+from berth.ops.random.seeded import random_normal, random_uniform, truncated_normal
+from berth.ops.random.stateless import (
     stateless_normal,
     stateless_truncated_normal,
     stateless_uniform,
 )
-from berth.ops.unary import sign
+from berth.ops.shape import Known, read_dims
 
 _PARTITION = ("partition_shape", "partition_offset")
 _MODES = ("fan_in", "fan_out", "fan_avg")

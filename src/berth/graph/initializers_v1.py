@@ -8,8 +8,8 @@ from typing import Any
 from berth.dtypes import DType, as_dtype, float32
 from berth.graph import initializers as v2
 from berth.graph.initializers import check_floating, check_plain, known_dims
-from berth.ops.array import constant
-from berth.ops.random import random_uniform
+from berth.ops.arrays.array import constant
+from berth.ops.random.seeded import random_uniform
 from berth.ops.shape import Known
 
 

@@ -11,12 +11,12 @@ from berth.graph.func_graph import FuncGraph
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
-from berth.ops.array import PLACEHOLDER
+from berth.ops.arrays.array import PLACEHOLDER
+from berth.ops.arrays.filling import zeros
+from berth.ops.arrays.joining import stack
 from berth.ops.builder import current
-from berth.ops.filling import zeros
-from berth.ops.flow import follow
-from berth.ops.joining import stack
-from berth.ops.state import HANDLE
+from berth.ops.flow.calls import follow
+from berth.ops.state.variables import HANDLE
 
 
 def inline(body: FuncGraph, given: Sequence[Any], wanted: Sequence[Tensor]) -> list[Any]:

@@ -17,14 +17,14 @@ from berth.graph.control_flow import building
 from berth.graph.graph import Graph
 from berth.graph.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
 from berth.graph.tensor import Tensor
-from berth.ops.array import expand_dims, stop_gradient
+from berth.ops.arrays.array import expand_dims, stop_gradient
+from berth.ops.arrays.filling import zeros
+from berth.ops.arrays.indexed_slices import as_dense
+from berth.ops.arrays.joining import concat, stack
+from berth.ops.arrays.metadata import shape
 from berth.ops.builder import current
 from berth.ops.compose import is_tensor, scope
-from berth.ops.filling import zeros
-from berth.ops.flow import FOR_EACH
-from berth.ops.indexed_slices import as_dense
-from berth.ops.joining import concat, stack
-from berth.ops.metadata import shape
+from berth.ops.flow.calls import FOR_EACH
 from berth.ops.shape import Dims, merge
 
 Function = Callable[..., Any]

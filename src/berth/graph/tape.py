@@ -17,13 +17,13 @@ from typing import Any
 from berth.graph.autodiff import backpropagate, is_differentiable
 from berth.graph.nest import flatten, is_nested, pack_sequence_as
 from berth.graph.recording import active_tapes, set_active_tapes
-from berth.ops.array import reshape
-from berth.ops.broadcasting import broadcast_to
+from berth.ops.arrays.array import reshape
+from berth.ops.arrays.broadcasting import broadcast_to
+from berth.ops.arrays.filling import one_hot, ones_like, zeros_like
+from berth.ops.arrays.indexed_slices import total
+from berth.ops.arrays.joining import stack
 from berth.ops.builder import current
 from berth.ops.compose import is_tensor
-from berth.ops.filling import one_hot, ones_like, zeros_like
-from berth.ops.indexed_slices import total
-from berth.ops.joining import stack
 from berth.ops.opdef import Attrs
 
 

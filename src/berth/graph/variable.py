@@ -16,11 +16,11 @@ from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
 from berth.graph.variable_store import use_resource_here
 from berth.graph.writing import Writable, beside, count, write
-from berth.ops import state
-from berth.ops.array import IDENTITY
-from berth.ops.gathering import gather
+from berth.ops.arrays.array import IDENTITY
+from berth.ops.arrays.gathering import gather
 from berth.ops.operators import Operators
 from berth.ops.shape import TensorShape, is_known, merge, read_dims
+from berth.ops.state import variables as state
 
 
 class VariableSynchronization(Enum):

@@ -11,14 +11,14 @@ from berth.graph.keys import GraphKeys
 from berth.graph.tensor import Tensor
 from berth.graph.variable import Variable
 from berth.graph.writing import beside
-from berth.ops.array import constant
-from berth.ops.compare import logical_not
+from berth.ops.arrays.array import constant
+from berth.ops.arrays.indexing import boolean_mask
+from berth.ops.arrays.joining import stack
+from berth.ops.arrays.metadata import rank
 from berth.ops.compose import scope as open_scope
-from berth.ops.control import group
-from berth.ops.indexing import boolean_mask
-from berth.ops.joining import stack
-from berth.ops.metadata import rank
-from berth.ops.state import REFERENCE_IS_INITIALIZED
+from berth.ops.elementwise.compare import logical_not
+from berth.ops.flow.control import group
+from berth.ops.state.variables import REFERENCE_IS_INITIALIZED
 
 # --- lists --------------------------------------------------------------------------------
 

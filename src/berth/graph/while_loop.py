@@ -17,12 +17,12 @@ from berth.graph.control_flow import building, unpacked
 from berth.graph.graph import Graph
 from berth.graph.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
 from berth.graph.tensor import Tensor
-from berth.ops.array import stop_gradient
+from berth.ops.arrays.array import stop_gradient
+from berth.ops.arrays.indexed_slices import as_dense
 from berth.ops.builder import current
-from berth.ops.compare import less, logical_and
 from berth.ops.compose import is_tensor
-from berth.ops.flow import WHILE
-from berth.ops.indexed_slices import as_dense
+from berth.ops.elementwise.compare import less, logical_and
+from berth.ops.flow.calls import WHILE
 from berth.ops.shape import Dims, TensorShape, read_dims
 
 Function = Callable[..., Any]

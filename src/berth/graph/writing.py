@@ -12,13 +12,13 @@ from typing import Any
 
 from berth.dtypes import DType, resource
 from berth.graph.tensor import Tensor
-from berth.ops.array import expand_dims
+from berth.ops.arrays.array import expand_dims
+from berth.ops.arrays.indexed_slices import IndexedSlices
+from berth.ops.arrays.scattering import in_batch
 from berth.ops.compose import convert
-from berth.ops.indexed_slices import IndexedSlices
 from berth.ops.opdef import Attrs, OpDef
-from berth.ops.scattering import in_batch
-from berth.ops.state import ASSIGNMENTS, COUNT_UP_TO, variable_of
-from berth.ops.state_scatter import SCATTERS
+from berth.ops.state.scatter import SCATTERS
+from berth.ops.state.variables import ASSIGNMENTS, COUNT_UP_TO, variable_of
 
 WRITES = {**ASSIGNMENTS, **SCATTERS}
 """The ways to write to a variable, by the names of their methods and functions."""

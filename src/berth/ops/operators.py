@@ -9,15 +9,24 @@ from __future__ import annotations
 from typing import Any
 
 from berth.dtypes import bool_
-from berth.ops import compare, indexing, math, unary
+from berth.ops.arrays import indexing
+from berth.ops.arrays.strings import add_strings
 from berth.ops.builder import apply
-from berth.ops.compare import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, NOT_EQUAL
 from berth.ops.compose import convert, is_tensor, scope, type_of
-from berth.ops.linalg import matmul
-from berth.ops.math import ADD, FLOOR_DIV, FLOOR_MOD, MUL, POW, SUB
+from berth.ops.elementwise import arithmetic as math
+from berth.ops.elementwise import compare, unary
+from berth.ops.elementwise.arithmetic import ADD, FLOOR_DIV, FLOOR_MOD, MUL, POW, SUB
+from berth.ops.elementwise.compare import (
+    EQUAL,
+    GREATER,
+    GREATER_EQUAL,
+    LESS,
+    LESS_EQUAL,
+    NOT_EQUAL,
+)
+from berth.ops.linalg.products import matmul
 from berth.ops.opdef import OpDef
 from berth.ops.rules import common_dims
-from berth.ops.strings import add_strings
 
 
 class Operators:

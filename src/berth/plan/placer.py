@@ -26,7 +26,7 @@ from typing import Any
 
 from berth.dtypes import resource
 from berth.graph.operation import Operation
-from berth.ops.array import IDENTITY
+from berth.ops.arrays.array import IDENTITY
 from berth.plan import placement_errors as errors
 from berth.plan.candidates import Candidates, Found, Kind
 from berth.plan.groups import Clash, Groups, ResourceClash, variable_inputs

@@ -18,11 +18,11 @@ from berth.dtypes import DType, resource
 from berth.errors import InvalidArgumentError, OpError
 from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
-from berth.ops.array import CONST, PLACEHOLDER
+from berth.ops.arrays.array import CONST, PLACEHOLDER
 from berth.ops.evaluate import evaluate
 from berth.ops.opdef import Access
 from berth.ops.shape import Dims, bracketed, is_known
-from berth.ops.state import variable_of
+from berth.ops.state.variables import variable_of
 from berth.plan.plan import Home, Plan, Request, Step, Value
 
 FOLD_AT_MOST = 2**16

@@ -22,7 +22,7 @@ from berth.backends.base import Array, Stream
 from berth.devices.device import Device
 from berth.dtypes import string
 from berth.graph.operation import Operation
-from berth.ops.array import CONST
+from berth.ops.arrays.array import CONST
 from berth.ops.opdef import Access, Call, Launch, Parts
 from berth.plan.layout import LARGE
 from berth.plan.partition import HOST

@@ -20,7 +20,7 @@ from berth.graph.bodies import Body
 from berth.graph.func_graph import FuncGraph
 from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
-from berth.ops.flow import LOOPS, follow
+from berth.ops.flow.calls import LOOPS, follow
 from berth.ops.opdef import Attrs, OpDef
 from berth.ops.shape import Dims, bracketed, is_known
 from berth.plan.plan import Feed, Request

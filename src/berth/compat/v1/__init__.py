@@ -38,50 +38,24 @@ from berth.graph.default import get_default_session
 from berth.graph.ground import get_default_graph, reset_default_graph
 from berth.graph.text import GraphDef, NodeDef
 from berth.graph.while_loop import while_loop_v1 as while_loop
-from berth.ops.activations import log_sigmoid
-from berth.ops.array import placeholder, placeholder_with_default
-from berth.ops.assertions import assert_equal_v1 as assert_equal
-from berth.ops.assertions import assert_greater_equal_v1 as assert_greater_equal
-from berth.ops.assertions import assert_greater_v1 as assert_greater
-from berth.ops.assertions import assert_less_equal_v1 as assert_less_equal
-from berth.ops.assertions import assert_less_v1 as assert_less
-from berth.ops.assertions import assert_near_v1 as assert_near
-from berth.ops.assertions import assert_negative_v1 as assert_negative
-from berth.ops.assertions import assert_non_negative_v1 as assert_non_negative
-from berth.ops.assertions import assert_non_positive_v1 as assert_non_positive
-from berth.ops.assertions import assert_none_equal_v1 as assert_none_equal
-from berth.ops.assertions import assert_positive_v1 as assert_positive
-from berth.ops.checks import (
-    assert_integer,
-    assert_type,
-    check_numerics,
-    verify_tensor_all_finite,
-)
-from berth.ops.checks import assert_rank_at_least_v1 as assert_rank_at_least
-from berth.ops.checks import assert_rank_in_v1 as assert_rank_in
-from berth.ops.checks import assert_rank_v1 as assert_rank
-from berth.ops.checks import assert_scalar_v1 as assert_scalar
-from berth.ops.compare import logical_xor
-from berth.ops.complex_numbers import angle, imag, real
-from berth.ops.control import tuple_v1 as tuple
-from berth.ops.cumulative import cumprod
-from berth.ops.depth import depth_to_space_v1 as depth_to_space
-from berth.ops.depth import space_to_depth_v1 as space_to_depth
-from berth.ops.diagonals import band_part as matrix_band_part
-from berth.ops.diagonals import diag as matrix_diag
-from berth.ops.diagonals import diag_part as matrix_diag_part
-from berth.ops.diagonals import set_diag as matrix_set_diag
-from berth.ops.diagonals import tensor_diag as diag
-from berth.ops.diagonals import tensor_diag_part as diag_part
-from berth.ops.diagonals import trace
-from berth.ops.extremes import argmax, argmin
-from berth.ops.filling import ones_like, zeros_like
-from berth.ops.gamma import digamma, lgamma, polygamma, zeta
-from berth.ops.gathering import gather, where
-from berth.ops.grids import linspace as lin_space
-from berth.ops.indexing import boolean_mask
-from berth.ops.linear_systems import cholesky_solve, matrix_transpose
-from berth.ops.math import (
+from berth.ops.arrays.array import placeholder, placeholder_with_default
+from berth.ops.arrays.depth import depth_to_space_v1 as depth_to_space
+from berth.ops.arrays.depth import space_to_depth_v1 as space_to_depth
+from berth.ops.arrays.filling import ones_like, zeros_like
+from berth.ops.arrays.gathering import gather, where
+from berth.ops.arrays.grids import linspace as lin_space
+from berth.ops.arrays.indexing import boolean_mask
+from berth.ops.arrays.metadata import shape, size
+from berth.ops.arrays.moving import pad, transpose
+from berth.ops.arrays.partitions import invert_permutation
+from berth.ops.arrays.rearranging import reverse as reverse_v2
+from berth.ops.arrays.rearranging import reverse_sequence_v1 as reverse_sequence
+from berth.ops.arrays.scattering import gather_nd_v1 as gather_nd
+from berth.ops.arrays.scattering import tensor_scatter_nd_add as tensor_scatter_add
+from berth.ops.arrays.scattering import tensor_scatter_nd_sub as tensor_scatter_sub
+from berth.ops.arrays.scattering import tensor_scatter_nd_update as tensor_scatter_update
+from berth.ops.arrays.strings import py_func, string_join
+from berth.ops.elementwise.arithmetic import (
     floordiv,
     mod,
     squared_difference,
@@ -90,32 +64,78 @@ from berth.ops.math import (
     to_int32,
     to_int64,
 )
-from berth.ops.math import floordiv as floor_div
-from berth.ops.matrices import cholesky, qr, svd
-from berth.ops.matrices import det as matrix_determinant
-from berth.ops.matrices import eigh as self_adjoint_eig
-from berth.ops.matrices import eigvalsh as self_adjoint_eigvals
-from berth.ops.matrices import inv as matrix_inverse
-from berth.ops.matrices import solve as matrix_solve
-from berth.ops.matrices import triangular_solve as matrix_triangular_solve
-from berth.ops.metadata import shape, size
-from berth.ops.moving import pad, transpose
-from berth.ops.norms import clip_by_average_norm, global_norm
-from berth.ops.norms import norm_v1 as norm
-from berth.ops.partitions import invert_permutation
-from berth.ops.printing import Print
-from berth.ops.quotients import div, rint
-from berth.ops.quotients import divide_no_nan as div_no_nan
-from berth.ops.random import random_normal, random_uniform, set_random_seed, truncated_normal
-from berth.ops.rearranging import reverse as reverse_v2
-from berth.ops.rearranging import reverse_sequence_v1 as reverse_sequence
-from berth.ops.sampling import multinomial
-from berth.ops.sampling import shuffle as random_shuffle
-from berth.ops.scattering import gather_nd_v1 as gather_nd
-from berth.ops.scattering import tensor_scatter_nd_add as tensor_scatter_add
-from berth.ops.scattering import tensor_scatter_nd_sub as tensor_scatter_sub
-from berth.ops.scattering import tensor_scatter_nd_update as tensor_scatter_update
-from berth.ops.segments import (
+from berth.ops.elementwise.arithmetic import floordiv as floor_div
+from berth.ops.elementwise.compare import logical_xor
+from berth.ops.elementwise.complex_numbers import angle, imag, real
+from berth.ops.elementwise.gamma import digamma, lgamma, polygamma, zeta
+from berth.ops.elementwise.quotients import div, rint
+from berth.ops.elementwise.quotients import divide_no_nan as div_no_nan
+from berth.ops.elementwise.special import erf, erfc
+from berth.ops.elementwise.unary import (
+    ceil,
+    conj,
+    expm1,
+    is_finite,
+    is_inf,
+    is_nan,
+    log,
+    log1p,
+    reciprocal,
+    rsqrt,
+)
+from berth.ops.flow.assertions import assert_equal_v1 as assert_equal
+from berth.ops.flow.assertions import assert_greater_equal_v1 as assert_greater_equal
+from berth.ops.flow.assertions import assert_greater_v1 as assert_greater
+from berth.ops.flow.assertions import assert_less_equal_v1 as assert_less_equal
+from berth.ops.flow.assertions import assert_less_v1 as assert_less
+from berth.ops.flow.assertions import assert_near_v1 as assert_near
+from berth.ops.flow.assertions import assert_negative_v1 as assert_negative
+from berth.ops.flow.assertions import assert_non_negative_v1 as assert_non_negative
+from berth.ops.flow.assertions import assert_non_positive_v1 as assert_non_positive
+from berth.ops.flow.assertions import assert_none_equal_v1 as assert_none_equal
+from berth.ops.flow.assertions import assert_positive_v1 as assert_positive
+from berth.ops.flow.checks import (
+    assert_integer,
+    assert_type,
+    check_numerics,
+    verify_tensor_all_finite,
+)
+from berth.ops.flow.checks import assert_rank_at_least_v1 as assert_rank_at_least
+from berth.ops.flow.checks import assert_rank_in_v1 as assert_rank_in
+from berth.ops.flow.checks import assert_rank_v1 as assert_rank
+from berth.ops.flow.checks import assert_scalar_v1 as assert_scalar
+from berth.ops.flow.control import tuple_v1 as tuple
+from berth.ops.flow.printing import Print
+from berth.ops.linalg.diagonals import band_part as matrix_band_part
+from berth.ops.linalg.diagonals import diag as matrix_diag
+from berth.ops.linalg.diagonals import diag_part as matrix_diag_part
+from berth.ops.linalg.diagonals import set_diag as matrix_set_diag
+from berth.ops.linalg.diagonals import tensor_diag as diag
+from berth.ops.linalg.diagonals import tensor_diag_part as diag_part
+from berth.ops.linalg.diagonals import trace
+from berth.ops.linalg.linear_systems import cholesky_solve, matrix_transpose
+from berth.ops.linalg.matrices import cholesky, qr, svd
+from berth.ops.linalg.matrices import det as matrix_determinant
+from berth.ops.linalg.matrices import eigh as self_adjoint_eig
+from berth.ops.linalg.matrices import eigvalsh as self_adjoint_eigvals
+from berth.ops.linalg.matrices import inv as matrix_inverse
+from berth.ops.linalg.matrices import solve as matrix_solve
+from berth.ops.linalg.matrices import triangular_solve as matrix_triangular_solve
+from berth.ops.linalg.tensor_products import cross
+from berth.ops.nn.activations import log_sigmoid
+from berth.ops.random.sampling import multinomial
+from berth.ops.random.sampling import shuffle as random_shuffle
+from berth.ops.random.seeded import (
+    random_normal,
+    random_uniform,
+    set_random_seed,
+    truncated_normal,
+)
+from berth.ops.reductions.cumulative import cumprod
+from berth.ops.reductions.extremes import argmax, argmin
+from berth.ops.reductions.norms import clip_by_average_norm, global_norm
+from berth.ops.reductions.norms import norm_v1 as norm
+from berth.ops.reductions.segments import (
     segment_max,
     segment_mean,
     segment_min,
@@ -128,26 +148,11 @@ from berth.ops.segments import (
     unsorted_segment_sqrt_n,
     unsorted_segment_sum,
 )
-from berth.ops.special import erf, erfc
-from berth.ops.statistics import bincount_v1 as bincount
-from berth.ops.statistics import confusion_matrix_v1 as confusion_matrix
-from berth.ops.statistics import count_nonzero_v1 as count_nonzero
-from berth.ops.statistics import is_non_decreasing, is_strictly_increasing
-from berth.ops.strings import py_func, string_join
-from berth.ops.sums import accumulate_n
-from berth.ops.tensor_products import cross
-from berth.ops.unary import (
-    ceil,
-    conj,
-    expm1,
-    is_finite,
-    is_inf,
-    is_nan,
-    log,
-    log1p,
-    reciprocal,
-    rsqrt,
-)
+from berth.ops.reductions.statistics import bincount_v1 as bincount
+from berth.ops.reductions.statistics import confusion_matrix_v1 as confusion_matrix
+from berth.ops.reductions.statistics import count_nonzero_v1 as count_nonzero
+from berth.ops.reductions.statistics import is_non_decreasing, is_strictly_increasing
+from berth.ops.reductions.sums import accumulate_n
 
 __all__ = [
     "ConfigProto",

@@ -2,7 +2,7 @@
 
 from berth import linalg as _linalg
 from berth.linalg import *
-from berth.ops.norms import norm_v1 as norm
+from berth.ops.reductions.norms import norm_v1 as norm
 
 __all__ = ["norm"]
 __all__ += [name for name in _linalg.__all__ if name not in __all__]

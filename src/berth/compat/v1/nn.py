@@ -1,69 +1,69 @@
 """``tf.nn``: functions for neural networks."""
 
-from berth.ops.activations import crelu_v1 as crelu
-from berth.ops.activations import elu, leaky_relu, relu6, selu, silu, softplus, softsign
-from berth.ops.activations import silu as swish
-from berth.ops.bias import bias_add, relu_layer, xw_plus_b
-from berth.ops.convolution import conv2d_backprop_filter, conv2d_backprop_input
-from berth.ops.convolution import conv2d_transpose_v1 as conv2d_transpose
-from berth.ops.convolution import conv2d_v1 as conv2d
-from berth.ops.convolve import atrous_conv2d, conv1d_transpose
-from berth.ops.convolve import conv1d_v1 as conv1d
-from berth.ops.convolve import convolution_v1 as convolution
-from berth.ops.depth import depth_to_space_v1 as depth_to_space
-from berth.ops.depth import space_to_depth_v1 as space_to_depth
-from berth.ops.depthwise import (
+from berth.ops.arrays.depth import depth_to_space_v1 as depth_to_space
+from berth.ops.arrays.depth import space_to_depth_v1 as space_to_depth
+from berth.ops.arrays.sorting import in_top_k_v1 as in_top_k
+from berth.ops.arrays.sorting import top_k
+from berth.ops.elementwise.unary import relu, sigmoid, tanh
+from berth.ops.nn.activations import crelu_v1 as crelu
+from berth.ops.nn.activations import elu, leaky_relu, relu6, selu, silu, softplus, softsign
+from berth.ops.nn.activations import silu as swish
+from berth.ops.nn.bias import bias_add, relu_layer, xw_plus_b
+from berth.ops.nn.convolution import conv2d_backprop_filter, conv2d_backprop_input
+from berth.ops.nn.convolution import conv2d_transpose_v1 as conv2d_transpose
+from berth.ops.nn.convolution import conv2d_v1 as conv2d
+from berth.ops.nn.convolve import atrous_conv2d, conv1d_transpose
+from berth.ops.nn.convolve import conv1d_v1 as conv1d
+from berth.ops.nn.convolve import convolution_v1 as convolution
+from berth.ops.nn.depthwise import (
     depthwise_conv2d_backprop_filter,
     depthwise_conv2d_backprop_input,
     depthwise_conv2d_native,
 )
-from berth.ops.depthwise import (
+from berth.ops.nn.depthwise import (
     depthwise_conv2d_backprop_filter as depthwise_conv2d_native_backprop_filter,
 )
-from berth.ops.depthwise import (
+from berth.ops.nn.depthwise import (
     depthwise_conv2d_backprop_input as depthwise_conv2d_native_backprop_input,
 )
-from berth.ops.depthwise import depthwise_conv2d_v1 as depthwise_conv2d
-from berth.ops.depthwise import separable_conv2d_v1 as separable_conv2d
-from berth.ops.dropout import dropout_v1 as dropout
-from berth.ops.embedding import embedding_lookup_v1 as embedding_lookup
-from berth.ops.fused_batch_norm import fused_batch_norm
-from berth.ops.losses import (
+from berth.ops.nn.depthwise import depthwise_conv2d_v1 as depthwise_conv2d
+from berth.ops.nn.depthwise import separable_conv2d_v1 as separable_conv2d
+from berth.ops.nn.dropout import dropout_v1 as dropout
+from berth.ops.nn.embedding import embedding_lookup_v1 as embedding_lookup
+from berth.ops.nn.fused_batch_norm import fused_batch_norm
+from berth.ops.nn.losses import (
     l2_loss,
     log_poisson_loss,
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits_v2,
 )
-from berth.ops.losses import (
+from berth.ops.nn.losses import (
     softmax_cross_entropy_with_logits_v1 as softmax_cross_entropy_with_logits,
 )
-from berth.ops.losses import (
+from berth.ops.nn.losses import (
     sparse_softmax_cross_entropy_with_logits_v1 as sparse_softmax_cross_entropy_with_logits,
 )
-from berth.ops.losses import (
+from berth.ops.nn.losses import (
     weighted_cross_entropy_with_logits_v1 as weighted_cross_entropy_with_logits,
 )
-from berth.ops.lrn import local_response_normalization, lrn
-from berth.ops.normalization import (
+from berth.ops.nn.lrn import local_response_normalization, lrn
+from berth.ops.nn.normalization import (
     batch_norm_with_global_normalization_v1 as batch_norm_with_global_normalization,
 )
-from berth.ops.normalization import batch_normalization, normalize_moments
-from berth.ops.normalization import moments_v1 as moments
-from berth.ops.normalization import sufficient_statistics_v1 as sufficient_statistics
-from berth.ops.normalization import weighted_moments_v1 as weighted_moments
-from berth.ops.norms import l2_normalize
-from berth.ops.pooling import avg_pool as avg_pool_v2
-from berth.ops.pooling import avg_pool1d, max_pool1d, max_pool2d
-from berth.ops.pooling import avg_pool_v1 as avg_pool
-from berth.ops.pooling import avg_pool_v1 as avg_pool2d
-from berth.ops.pooling import max_pool as max_pool_v2
-from berth.ops.pooling import max_pool_v1 as max_pool
-from berth.ops.pooling import max_pool_with_argmax_v1 as max_pool_with_argmax
-from berth.ops.softmax import log_softmax, softmax
-from berth.ops.sorting import in_top_k_v1 as in_top_k
-from berth.ops.sorting import top_k
-from berth.ops.statistics import zero_fraction
-from berth.ops.unary import relu, sigmoid, tanh
+from berth.ops.nn.normalization import batch_normalization, normalize_moments
+from berth.ops.nn.normalization import moments_v1 as moments
+from berth.ops.nn.normalization import sufficient_statistics_v1 as sufficient_statistics
+from berth.ops.nn.normalization import weighted_moments_v1 as weighted_moments
+from berth.ops.nn.pooling import avg_pool as avg_pool_v2
+from berth.ops.nn.pooling import avg_pool1d, max_pool1d, max_pool2d
+from berth.ops.nn.pooling import avg_pool_v1 as avg_pool
+from berth.ops.nn.pooling import avg_pool_v1 as avg_pool2d
+from berth.ops.nn.pooling import max_pool as max_pool_v2
+from berth.ops.nn.pooling import max_pool_v1 as max_pool
+from berth.ops.nn.pooling import max_pool_with_argmax_v1 as max_pool_with_argmax
+from berth.ops.nn.softmax import log_softmax, softmax
+from berth.ops.reductions.norms import l2_normalize
+from berth.ops.reductions.statistics import zero_fraction
 
 __all__ = [
     "atrous_conv2d",

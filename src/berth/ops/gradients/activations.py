@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from berth.ops.activations import (
+from berth.ops.builder import apply
+from berth.ops.elementwise.arithmetic import cast
+from berth.ops.elementwise.compare import less
+from berth.ops.elementwise.unary import abs as absolute
+from berth.ops.elementwise.unary import sigmoid, sign
+from berth.ops.gradient import Done, gradient
+from berth.ops.nn.activations import (
     ELU,
     ELU_GRAD,
     LEAKY_RELU,
@@ -18,13 +24,7 @@ from berth.ops.activations import (
     SOFTSIGN,
     SOFTSIGN_GRAD,
 )
-from berth.ops.builder import apply
-from berth.ops.compare import less
-from berth.ops.gradient import Done, gradient
-from berth.ops.math import cast
 from berth.ops.opdef import OpDef
-from berth.ops.unary import abs as absolute
-from berth.ops.unary import sigmoid, sign
 
 _BACK: dict[OpDef, OpDef] = {
     RELU6: RELU6_GRAD,

@@ -5,9 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from berth.dtypes import DType
-from berth.ops.array import IDENTITY, PLACEHOLDER_WITH_DEFAULT
-from berth.ops.broadcasting import BROADCAST_TO, SUM_TO, broadcast_to, sum_like
-from berth.ops.compare import (
+from berth.ops.arrays.array import IDENTITY, PLACEHOLDER_WITH_DEFAULT
+from berth.ops.arrays.broadcasting import BROADCAST_TO, SUM_TO, broadcast_to, sum_like
+from berth.ops.arrays.filling import zeros_like
+from berth.ops.arrays.gathering import where, where_v2
+from berth.ops.arrays.metadata import shape
+from berth.ops.elementwise.arithmetic import (
+    ADD,
+    ADD_N,
+    CAST,
+    FLOOR_DIV,
+    FLOOR_MOD,
+    MAXIMUM,
+    MINIMUM,
+    MUL,
+    POW,
+    REAL_DIV,
+    SQUARED_DIFFERENCE,
+    SUB,
+    cast,
+    floordiv,
+    multiply,
+    pow,
+)
+from berth.ops.elementwise.compare import (
     BITWISE_AND,
     BITWISE_OR,
     BITWISE_XOR,
@@ -27,32 +48,11 @@ from berth.ops.compare import (
     less_equal,
     not_equal,
 )
-from berth.ops.filling import zeros_like
-from berth.ops.gathering import where, where_v2
+from berth.ops.elementwise.unary import conj, log
 from berth.ops.gradient import Done, gradient, not_differentiable
-from berth.ops.math import (
-    ADD,
-    ADD_N,
-    CAST,
-    FLOOR_DIV,
-    FLOOR_MOD,
-    MAXIMUM,
-    MINIMUM,
-    MUL,
-    POW,
-    REAL_DIV,
-    SQUARED_DIFFERENCE,
-    SUB,
-    cast,
-    floordiv,
-    multiply,
-    pow,
-)
-from berth.ops.metadata import shape
 from berth.ops.rules import INEXACT
 from berth.ops.shape import is_known
-from berth.ops.state import READ
-from berth.ops.unary import conj, log
+from berth.ops.state.variables import READ
 
 not_differentiable(
     BITWISE_AND,

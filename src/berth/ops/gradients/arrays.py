@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from berth.ops.array import (
+from berth.ops.arrays.array import (
     CONST,
     EXPAND_DIMS,
     PACK,
@@ -16,10 +16,9 @@ from berth.ops.array import (
     STOP_GRADIENT,
     reshape,
 )
-from berth.ops.filling import FILL, ONE_HOT, RANGE, ZEROS_LIKE
-from berth.ops.filling import range as range_op
-from berth.ops.gradient import Done, gradient, not_differentiable
-from berth.ops.joining import (
+from berth.ops.arrays.filling import FILL, ONE_HOT, RANGE, ZEROS_LIKE
+from berth.ops.arrays.filling import range as range_op
+from berth.ops.arrays.joining import (
     CONCAT,
     SPLIT,
     SPLIT_V,
@@ -29,11 +28,12 @@ from berth.ops.joining import (
     stack,
     unstack,
 )
-from berth.ops.math import mod
-from berth.ops.metadata import RANK, SHAPE, SIZE, axis_size, shape, size
-from berth.ops.moving import TILE, TRANSPOSE, transpose
-from berth.ops.reduction import reduce_sum
-from berth.ops.segments import unsorted_segment_sum
+from berth.ops.arrays.metadata import RANK, SHAPE, SIZE, axis_size, shape, size
+from berth.ops.arrays.moving import TILE, TRANSPOSE, transpose
+from berth.ops.elementwise.arithmetic import mod
+from berth.ops.gradient import Done, gradient, not_differentiable
+from berth.ops.reductions.reduction import reduce_sum
+from berth.ops.reductions.segments import unsorted_segment_sum
 from berth.ops.shape import is_known
 
 not_differentiable(

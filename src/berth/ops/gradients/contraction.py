@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from berth.ops.broadcasting import sum_like
+from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.builder import apply
-from berth.ops.contraction import EINSUM, ELLIPSIS, read_labels, without, write
+from berth.ops.elementwise.unary import conj
 from berth.ops.gradient import Done, gradient
-from berth.ops.tensor_products import CROSS, cross
-from berth.ops.unary import conj
+from berth.ops.linalg.contraction import EINSUM, ELLIPSIS, read_labels, without, write
+from berth.ops.linalg.tensor_products import CROSS, cross
 
 
 @gradient(EINSUM)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from berth.ops.arrays.metadata import shape
 from berth.ops.builder import apply
-from berth.ops.convolution import CONV2D, CONV2D_BACKPROP_FILTER, CONV2D_BACKPROP_INPUT
-from berth.ops.depthwise import (
+from berth.ops.gradient import Done, gradient
+from berth.ops.nn.convolution import CONV2D, CONV2D_BACKPROP_FILTER, CONV2D_BACKPROP_INPUT
+from berth.ops.nn.depthwise import (
     DEPTHWISE,
     DEPTHWISE_BACKPROP_FILTER,
     DEPTHWISE_BACKPROP_INPUT,
 )
-from berth.ops.gradient import Done, gradient
-from berth.ops.metadata import shape
 from berth.ops.opdef import OpDef
 
 _FAMILIES = {

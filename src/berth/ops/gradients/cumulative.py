@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from berth.ops.compare import equal, greater, less
+from berth.ops.arrays.filling import ones_like, zeros_like
+from berth.ops.arrays.gathering import where_v2
 from berth.ops.compose import convert
-from berth.ops.cumulative import (
+from berth.ops.elementwise.arithmetic import cast
+from berth.ops.elementwise.compare import equal, greater, less
+from berth.ops.elementwise.unary import conj, exp, log
+from berth.ops.gradient import Done, gradient
+from berth.ops.reductions.cumulative import (
     CUMPROD,
     CUMSUM,
     CUMULATIVE_LOGSUMEXP,
@@ -14,11 +19,6 @@ from berth.ops.cumulative import (
     cumsum,
     cumulative_logsumexp,
 )
-from berth.ops.filling import ones_like, zeros_like
-from berth.ops.gathering import where_v2
-from berth.ops.gradient import Done, gradient
-from berth.ops.math import cast
-from berth.ops.unary import conj, exp, log
 
 
 def _backwards(op: Done) -> dict[str, Any]:

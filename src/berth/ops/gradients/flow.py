@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from berth.ops.checks import CHECK_NUMERICS, check_numerics
+from berth.ops.flow.checks import CHECK_NUMERICS, check_numerics
+from berth.ops.flow.printing import PRINT, PRINT_V2
 from berth.ops.gradient import Done, gradient, not_differentiable
-from berth.ops.printing import PRINT, PRINT_V2
 
 not_differentiable(PRINT_V2)
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from berth.ops.broadcasting import sum_like
-from berth.ops.compare import not_equal
-from berth.ops.complex_numbers import (
+from berth.ops.arrays.broadcasting import sum_like
+from berth.ops.arrays.filling import zeros_like
+from berth.ops.elementwise.arithmetic import cast
+from berth.ops.elementwise.compare import not_equal
+from berth.ops.elementwise.complex_numbers import (
     ANGLE,
     IMAGINARY_PART,
     JOIN,
@@ -19,11 +21,16 @@ from berth.ops.complex_numbers import (
     imag,
     real,
 )
-from berth.ops.filling import zeros_like
-from berth.ops.gamma import DIGAMMA, LGAMMA, POLYGAMMA, ZETA, digamma, polygamma, zeta
-from berth.ops.gradient import Done, gradient, not_differentiable
-from berth.ops.math import cast
-from berth.ops.quotients import (
+from berth.ops.elementwise.gamma import (
+    DIGAMMA,
+    LGAMMA,
+    POLYGAMMA,
+    ZETA,
+    digamma,
+    polygamma,
+    zeta,
+)
+from berth.ops.elementwise.quotients import (
     DIV_NO_NAN,
     MUL_NO_NAN,
     NEXT_AFTER,
@@ -40,8 +47,8 @@ from berth.ops.quotients import (
     xlog1py,
     xlogy,
 )
-from berth.ops.special import ERF, ERFC, ERFINV, NDTRI
-from berth.ops.trigonometry import (
+from berth.ops.elementwise.special import ERF, ERFC, ERFINV, NDTRI
+from berth.ops.elementwise.trigonometry import (
     ACOS,
     ACOSH,
     ASIN,
@@ -55,7 +62,8 @@ from berth.ops.trigonometry import (
     cosh,
     sinh,
 )
-from berth.ops.unary import conj, cos, exp, negative, reciprocal, rsqrt, square
+from berth.ops.elementwise.unary import conj, cos, exp, negative, reciprocal, rsqrt, square
+from berth.ops.gradient import Done, gradient, not_differentiable
 
 # --- angles -------------------------------------------------------------------------------
 

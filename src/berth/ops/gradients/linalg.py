@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from berth.ops.broadcasting import sum_like
+from berth.ops.arrays.broadcasting import sum_like
+from berth.ops.elementwise.unary import conj
 from berth.ops.gradient import Done, gradient
-from berth.ops.linalg import BATCH_MATMUL, MATMUL, matmul
-from berth.ops.unary import conj
+from berth.ops.linalg.products import BATCH_MATMUL, MATMUL, matmul
 
 
 @gradient(MATMUL)

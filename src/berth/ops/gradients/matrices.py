@@ -9,17 +9,22 @@ from __future__ import annotations
 from typing import Any
 
 from berth.dtypes import COMPLEX
-from berth.ops.array import expand_dims
-from berth.ops.bands import (
+from berth.ops.arrays.array import expand_dims
+from berth.ops.arrays.broadcasting import sum_like
+from berth.ops.arrays.filling import zeros_like
+from berth.ops.builder import apply
+from berth.ops.elementwise.arithmetic import cast
+from berth.ops.elementwise.complex_numbers import real
+from berth.ops.elementwise.quotients import divide_no_nan
+from berth.ops.elementwise.unary import conj, square
+from berth.ops.gradient import Done, gradient, takes_none
+from berth.ops.linalg.bands import (
     MATRIX_BAND_PART,
     MATRIX_DIAG,
     MATRIX_DIAG_PART,
     MATRIX_SET_DIAG,
 )
-from berth.ops.broadcasting import sum_like
-from berth.ops.builder import apply
-from berth.ops.complex_numbers import real
-from berth.ops.diagonals import (
+from berth.ops.linalg.diagonals import (
     TENSOR_DIAG,
     TENSOR_DIAG_PART,
     band_part,
@@ -29,12 +34,8 @@ from berth.ops.diagonals import (
     tensor_diag,
     tensor_diag_part,
 )
-from berth.ops.filling import zeros_like
-from berth.ops.gradient import Done, gradient, takes_none
-from berth.ops.linalg import matmul
-from berth.ops.linear_systems import adjoint
-from berth.ops.math import cast
-from berth.ops.matrices import (
+from berth.ops.linalg.linear_systems import adjoint
+from berth.ops.linalg.matrices import (
     CHOLESKY,
     LOG_MATRIX_DETERMINANT,
     MATRIX_DETERMINANT,
@@ -49,8 +50,7 @@ from berth.ops.matrices import (
     svd,
     triangular_solve,
 )
-from berth.ops.quotients import divide_no_nan
-from berth.ops.unary import conj, square
+from berth.ops.linalg.products import matmul
 
 # --- inverses and solutions ---------------------------------------------------------------
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from berth.ops.array import reshape
-from berth.ops.bias import BIAS_ADD, BIAS_ADD_GRAD, channels_first
-from berth.ops.broadcasting import broadcast_to
+from berth.ops.arrays.array import reshape
+from berth.ops.arrays.broadcasting import broadcast_to
+from berth.ops.arrays.filling import ones_like
+from berth.ops.arrays.joining import concat
+from berth.ops.arrays.metadata import shape
 from berth.ops.builder import apply
-from berth.ops.filling import ones_like
-from berth.ops.fused_batch_norm import FUSED_BATCH_NORM, FUSED_BATCH_NORM_GRAD
+from berth.ops.elementwise.arithmetic import cast
+from berth.ops.elementwise.unary import rsqrt
 from berth.ops.gradient import Done, gradient, takes_none
-from berth.ops.joining import concat
-from berth.ops.math import cast
-from berth.ops.metadata import shape
-from berth.ops.reduction import reduce_mean, reduce_sum
-from berth.ops.unary import rsqrt
+from berth.ops.nn.bias import BIAS_ADD, BIAS_ADD_GRAD, channels_first
+from berth.ops.nn.fused_batch_norm import FUSED_BATCH_NORM, FUSED_BATCH_NORM_GRAD
+from berth.ops.reductions.reduction import reduce_mean, reduce_sum
 
 # --- biases -------------------------------------------------------------------------------
 

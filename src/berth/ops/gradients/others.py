@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from berth.ops.control import ASSERT, NO_OP
+from berth.ops.arrays.strings import ADD, AS_STRING, PY_FUNC, PY_FUNC_STATELESS, STRING_JOIN
+from berth.ops.flow.control import ASSERT, NO_OP
 from berth.ops.gradient import not_differentiable
-from berth.ops.random import (
+from berth.ops.random.seeded import (
     RANDOM_INTEGERS,
     RANDOM_NORMAL,
     RANDOM_UNIFORM,
     TRUNCATED_NORMAL,
 )
-from berth.ops.state import HANDLE, VARIABLE
-from berth.ops.strings import ADD, AS_STRING, PY_FUNC, PY_FUNC_STATELESS, STRING_JOIN
+from berth.ops.state.variables import HANDLE, VARIABLE
 
 not_differentiable(
     ADD,

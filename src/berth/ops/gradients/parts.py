@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 
 from berth.dtypes import int64
-from berth.ops.array import reshape
+from berth.ops.arrays.array import reshape
+from berth.ops.arrays.filling import range as range_op
+from berth.ops.arrays.filling import zeros_like
+from berth.ops.arrays.gathering import GATHER, WHERE, gather, where
+from berth.ops.arrays.indexed_slices import IndexedSlices
+from berth.ops.arrays.joining import concat, stack
+from berth.ops.arrays.metadata import axis_size, shape, size
+from berth.ops.arrays.moving import PAD, PAD_V2, pad
+from berth.ops.arrays.slicing import SLICE, STRIDED_SLICE, STRIDED_SLICE_GRAD, slice
 from berth.ops.builder import apply
-from berth.ops.compare import greater_equal
-from berth.ops.filling import range as range_op
-from berth.ops.filling import zeros_like
-from berth.ops.gathering import GATHER, WHERE, gather, where
+from berth.ops.elementwise.arithmetic import cast, maximum
+from berth.ops.elementwise.compare import greater_equal
 from berth.ops.gradient import Done, gradient, not_differentiable
-from berth.ops.indexed_slices import IndexedSlices
-from berth.ops.joining import concat, stack
-from berth.ops.math import cast, maximum
-from berth.ops.metadata import axis_size, shape, size
-from berth.ops.moving import PAD, PAD_V2, pad
-from berth.ops.segments import UNSORTED_SEGMENT_SUM, unsorted_segment_sum
+from berth.ops.reductions.segments import UNSORTED_SEGMENT_SUM, unsorted_segment_sum
 from berth.ops.shape import is_known
-from berth.ops.slicing import SLICE, STRIDED_SLICE, STRIDED_SLICE_GRAD, slice
 
 not_differentiable(WHERE)
 

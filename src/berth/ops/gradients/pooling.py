@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from berth.ops.arrays.metadata import shape
 from berth.ops.builder import apply
 from berth.ops.gradient import Done, gradient
-from berth.ops.lrn import LRN, LRN_GRAD
-from berth.ops.metadata import shape
-from berth.ops.pooling_ops import (
+from berth.ops.nn.lrn import LRN, LRN_GRAD
+from berth.ops.nn.pooling_ops import (
     AVG_POOL,
     AVG_POOL_GRAD,
     MAX_POOL,

@@ -5,26 +5,28 @@ from __future__ import annotations
 from typing import Any
 
 from berth.dtypes import int32
-from berth.ops.agreement import BITCAST, BROADCAST_ARGS, ENSURE_SHAPE
-from berth.ops.array import expand_dims, reshape
-from berth.ops.binning import LOWER_BOUND, UPPER_BOUND
-from berth.ops.depth import DEPTH_TO_SPACE, SPACE_TO_DEPTH, depth_to_space, space_to_depth
-from berth.ops.filling import range as range_op
-from berth.ops.gathering import gather
-from berth.ops.gradient import Done, gradient, not_differentiable
-from berth.ops.grids import UNRAVEL_INDEX
-from berth.ops.joining import stack
-from berth.ops.math import cast, maximum
-from berth.ops.metadata import shape, size
-from berth.ops.mirroring import MIRROR_PAD, MIRROR_PAD_GRAD, fold_mirrors, mirror_pad
-from berth.ops.partitions import (
+from berth.ops.arrays.agreement import BITCAST, BROADCAST_ARGS, ENSURE_SHAPE
+from berth.ops.arrays.array import expand_dims, reshape
+from berth.ops.arrays.depth import (
+    DEPTH_TO_SPACE,
+    SPACE_TO_DEPTH,
+    depth_to_space,
+    space_to_depth,
+)
+from berth.ops.arrays.filling import range as range_op
+from berth.ops.arrays.gathering import gather
+from berth.ops.arrays.grids import UNRAVEL_INDEX
+from berth.ops.arrays.joining import stack
+from berth.ops.arrays.metadata import shape, size
+from berth.ops.arrays.mirroring import MIRROR_PAD, MIRROR_PAD_GRAD, fold_mirrors, mirror_pad
+from berth.ops.arrays.partitions import (
     DYNAMIC_PARTITION,
     DYNAMIC_STITCH,
     INVERT_PERMUTATION,
     dynamic_partition,
     dynamic_stitch,
 )
-from berth.ops.rearranging import (
+from berth.ops.arrays.rearranging import (
     REVERSE,
     REVERSE_SEQUENCE,
     ROLL,
@@ -32,9 +34,12 @@ from berth.ops.rearranging import (
     reverse_sequence,
     roll,
 )
-from berth.ops.scattering import scatter_nd
-from berth.ops.sets import UNIQUE, UNIQUE_WITH_COUNTS
-from berth.ops.sorting import IN_TOP_K, TOP_K
+from berth.ops.arrays.scattering import scatter_nd
+from berth.ops.arrays.sets import UNIQUE, UNIQUE_WITH_COUNTS
+from berth.ops.arrays.sorting import IN_TOP_K, TOP_K
+from berth.ops.elementwise.arithmetic import cast, maximum
+from berth.ops.gradient import Done, gradient, not_differentiable
+from berth.ops.reductions.binning import LOWER_BOUND, UPPER_BOUND
 
 not_differentiable(
     BITCAST,

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from berth.ops.array import reshape
-from berth.ops.broadcasting import broadcast_to
+from berth.ops.arrays.array import reshape
+from berth.ops.arrays.broadcasting import broadcast_to
+from berth.ops.arrays.gathering import where_v2
+from berth.ops.arrays.metadata import shape, size
 from berth.ops.builder import apply
-from berth.ops.compare import equal
-from berth.ops.extremes import ARG_MAX, ARG_MIN
-from berth.ops.gathering import where_v2
+from berth.ops.elementwise.arithmetic import cast, maximum
+from berth.ops.elementwise.compare import equal
+from berth.ops.elementwise.unary import conj
 from berth.ops.gradient import Done, gradient, not_differentiable
-from berth.ops.math import cast, maximum
-from berth.ops.metadata import shape, size
-from berth.ops.reduction import (
+from berth.ops.reductions.extremes import ARG_MAX, ARG_MIN
+from berth.ops.reductions.reduction import (
     ALL_TRUE,
     ANY_TRUE,
     MAX,
@@ -28,7 +29,6 @@ from berth.ops.reduction import (
     reduce_sum,
 )
 from berth.ops.shape import is_known
-from berth.ops.unary import conj
 
 not_differentiable(ALL_TRUE, ANY_TRUE, ARG_MAX, ARG_MIN)
 

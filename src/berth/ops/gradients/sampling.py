@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from berth.ops.gradient import not_differentiable
-from berth.ops.sampling import MULTINOMIAL, RANDOM_SHUFFLE
-from berth.ops.stateless import (
+from berth.ops.random.sampling import MULTINOMIAL, RANDOM_SHUFFLE
+from berth.ops.random.stateless import (
     STATELESS_BITS,
     STATELESS_INTEGERS,
     STATELESS_MULTINOMIAL,

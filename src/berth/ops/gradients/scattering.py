@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from berth.ops.compare import equal
-from berth.ops.filling import zeros_like
-from berth.ops.gradient import Done, gradient
-from berth.ops.math import cast
-from berth.ops.metadata import shape
-from berth.ops.scattering import (
+from berth.ops.arrays.filling import zeros_like
+from berth.ops.arrays.metadata import shape
+from berth.ops.arrays.scattering import (
     GATHER_ND,
     SCATTER_ND,
     TENSOR_SCATTER_ADD,
@@ -21,6 +18,9 @@ from berth.ops.scattering import (
     scatter_nd,
     tensor_scatter_nd_update,
 )
+from berth.ops.elementwise.arithmetic import cast
+from berth.ops.elementwise.compare import equal
+from berth.ops.gradient import Done, gradient
 
 
 @gradient(GATHER_ND)

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from berth.ops.array import reshape
-from berth.ops.compare import equal, greater_equal
-from berth.ops.filling import ones_like, zeros_like
-from berth.ops.gathering import gather, where, where_v2
+from berth.ops.arrays.array import reshape
+from berth.ops.arrays.filling import ones_like, zeros_like
+from berth.ops.arrays.gathering import gather, where, where_v2
+from berth.ops.arrays.metadata import shape
+from berth.ops.elementwise.arithmetic import cast, maximum
+from berth.ops.elementwise.compare import equal, greater_equal
+from berth.ops.elementwise.quotients import divide_no_nan
+from berth.ops.elementwise.unary import conj
 from berth.ops.gradient import Done, gradient
-from berth.ops.math import cast, maximum
-from berth.ops.metadata import shape
-from berth.ops.quotients import divide_no_nan
-from berth.ops.segments import (
+from berth.ops.reductions.segments import (
     SEGMENT_MAX,
     SEGMENT_MIN,
     SEGMENT_PROD,
@@ -26,7 +27,6 @@ from berth.ops.segments import (
     unsorted_segment_prod,
     unsorted_segment_sum,
 )
-from berth.ops.unary import conj
 
 _SORTED = (SEGMENT_MAX, SEGMENT_MIN, SEGMENT_PROD, SEGMENT_SUM)
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from berth.ops.array import expand_dims
-from berth.ops.broadcasting import sum_like
+from berth.ops.arrays.array import expand_dims
+from berth.ops.arrays.broadcasting import sum_like
+from berth.ops.elementwise.unary import exp, sigmoid
 from berth.ops.gradient import Done, gradient, takes_none
-from berth.ops.losses import (
+from berth.ops.nn.losses import (
     L2_LOSS,
     SIGMOID_CROSS_ENTROPY,
     SOFTMAX_CROSS_ENTROPY,
     SPARSE_SOFTMAX_CROSS_ENTROPY,
 )
-from berth.ops.reduction import reduce_sum
-from berth.ops.softmax import LOG_SOFTMAX, SOFTMAX, log_softmax, softmax
-from berth.ops.unary import exp, sigmoid
+from berth.ops.nn.softmax import LOG_SOFTMAX, SOFTMAX, log_softmax, softmax
+from berth.ops.reductions.reduction import reduce_sum
 
 
 def _through_softmax(y: Any, grad: Any) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from berth.ops.gradient import not_differentiable
-from berth.ops.slice_assign import ASSIGN_SLICE
-from berth.ops.state import (
+from berth.ops.state.scatter import SCATTERS
+from berth.ops.state.slice_assign import ASSIGN_SLICE
+from berth.ops.state.variables import (
     ASSIGNMENTS,
     COUNT_UP_TO,
     HANDLE_IS_INITIALIZED,
@@ -12,7 +13,6 @@ from berth.ops.state import (
     INITIALIZED_REFERENCE,
     REFERENCE_IS_INITIALIZED,
 )
-from berth.ops.state_scatter import SCATTERS
 
 not_differentiable(
     ASSIGN_SLICE,

@@ -4,25 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from berth.ops.activation_gradients import (
-    RECIPROCAL_GRAD,
-    RELU_GRAD,
-    RSQRT_GRAD,
-    SIGMOID_GRAD,
-    SQRT_GRAD,
-    TANH_GRAD,
-    reciprocal_grad,
-    relu_grad,
-    rsqrt_grad,
-    sigmoid_grad,
-    sqrt_grad,
-    tanh_grad,
-)
-from berth.ops.filling import zeros_like
-from berth.ops.gradient import Done, gradient, not_differentiable
-from berth.ops.math import cast
-from berth.ops.quotients import divide_no_nan
-from berth.ops.unary import (
+from berth.ops.arrays.filling import zeros_like
+from berth.ops.elementwise.arithmetic import cast
+from berth.ops.elementwise.quotients import divide_no_nan
+from berth.ops.elementwise.unary import (
     ABS,
     CEIL,
     COMPLEX_ABS,
@@ -54,7 +39,22 @@ from berth.ops.unary import (
     sign,
     sin,
 )
-from berth.ops.unary import abs as absolute
+from berth.ops.elementwise.unary import abs as absolute
+from berth.ops.gradient import Done, gradient, not_differentiable
+from berth.ops.nn.activation_gradients import (
+    RECIPROCAL_GRAD,
+    RELU_GRAD,
+    RSQRT_GRAD,
+    SIGMOID_GRAD,
+    SQRT_GRAD,
+    TANH_GRAD,
+    reciprocal_grad,
+    relu_grad,
+    rsqrt_grad,
+    sigmoid_grad,
+    sqrt_grad,
+    tanh_grad,
+)
 
 not_differentiable(CEIL, FLOOR, INVERT, IS_FINITE, IS_INF, IS_NAN, ROUND)
 

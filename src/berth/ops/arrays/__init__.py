@@ -1,0 +1,1 @@
+"""Operations on arrays as a whole: made, joined, cut, rearranged, indexed."""

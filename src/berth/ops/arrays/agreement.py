@@ -1,0 +1,198 @@
+"""Shapes that have to agree: broadcast to one, made sure of, asked for together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import ALL, NUMBERS, DType, as_dtype, int32
+from berth.errors import InvalidArgumentError
+from berth.ops.arrays.array import identity
+from berth.ops.arrays.metadata import shape as shape_of
+from berth.ops.builder import apply
+from berth.ops.compose import scope
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.rules import (
+    INDEX,
+    Misfit,
+    check_again,
+    check_rank,
+    everywhere_but_strings,
+    from_host,
+    merge_dims,
+)
+from berth.ops.shape import Dims, TensorShape, bracketed, broadcast
+
+# --- one shape for two --------------------------------------------------------------------
+
+
+def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
+    """Return the shape that tensors of two shapes broadcast to, as far as it is known.
+
+    >>> broadcast_static_shape(TensorShape([2, 1]), TensorShape([3]))
+    TensorShape([2, 3])
+    """
+    x, y = TensorShape(shape_x), TensorShape(shape_y)
+    try:
+        return TensorShape(broadcast(x.dims_or_none, y.dims_or_none))
+    except ValueError:
+        raise ValueError(
+            "Incompatible shapes for broadcasting. Two shapes are compatible if for each "
+            "dimension pair they are either equal or one of them is 1. "
+            f"Received: {x} and {y}."
+        ) from None
+
+
+def _common_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    ranks = []
+    for tensor in inputs:
+        check_rank(tensor.dims, 1)
+        ranks.append(tensor.dims[0] if tensor.dims else None)
+    known = [rank for rank in ranks if rank is not None]
+    return ((inputs[0].dtype.base_dtype, (max(known) if len(known) == 2 else None,)),)
+
+
+def _bind_common(launch: Launch) -> Call:
+    out = launch.outputs[0]
+    x, y = (tuple(int(size) for size in sizes) for sizes in launch.inputs)
+    try:
+        dims = broadcast(x, y)
+    except ValueError as error:
+        raise InvalidArgumentError(None, None, str(error)) from None
+    return from_host(out, np.array(dims, out.dtype))
+
+
+BROADCAST_ARGS = OpDef(
+    "BroadcastArgs",
+    "s0:Tidx s1:Tidx",
+    _common_type,
+    types={"Tidx": INDEX},
+    kernels=everywhere(_bind_common, INDEX),
+    host_inputs=(0, 1),
+)
+
+
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
+    """Return the shape that tensors of two shapes broadcast to, as a tensor.
+
+    >>> broadcast_dynamic_shape([2, 1], [3]).numpy().tolist()
+    [2, 3]
+    """
+    return apply(BROADCAST_ARGS, (shape_x, shape_y), {})
+
+
+# --- made sure of -------------------------------------------------------------------------
+
+
+def _ensured(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    tensor, wanted = inputs[0], attrs["shape"].dims_or_none
+    at_run = (
+        f"Shape of tensor input {bracketed(tensor.dims)} is not compatible with expected shape "
+        f"{bracketed(wanted)}."
+    )
+    if wanted is not None:
+        try:
+            check_rank(tensor.dims, len(wanted))
+        except ValueError as error:
+            raise Misfit(str(error), at_run) from None
+    return ((tensor.dtype.base_dtype, merge_dims(wanted, tensor.dims, at_run)),)
+
+
+def _bind_ensure(launch: Launch) -> Call:
+    check_again(_ensured, launch)
+    return launch.xp.copyto, (launch.outputs[0], launch.inputs[0])
+
+
+ENSURE_SHAPE = OpDef(
+    "EnsureShape",
+    "input:T",
+    _ensured,
+    types={"T": ALL},
+    kernels=everywhere_but_strings(_bind_ensure),
+)
+
+
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
+    """Return a tensor as it is, if it has a shape; else a run fails.
+
+    >>> ensure_shape([[1, 2]], [None, 2]).numpy().tolist()
+    [[1, 2]]
+    """
+    return apply(ENSURE_SHAPE, (x,), {"shape": TensorShape(shape)}, name)
+
+
+# --- of several ---------------------------------------------------------------------------
+
+
+def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[Any]:
+    """Return the shapes of several tensors.
+
+    >>> [sizes.numpy().tolist() for sizes in shape_n([[1, 2], [[3]]])]
+    [[2], [1, 1]]
+    """
+    with scope("ShapeN", name):
+        return [shape_of(tensor, out_type=out_type) for tensor in input]
+
+
+def identity_n(input: Any, name: str | None = None) -> list[Any]:
+    """Return tensors of the same values.
+
+    >>> [tensor.numpy().tolist() for tensor in identity_n([[1, 2], 3.0])]
+    [[1, 2], 3.0]
+    """
+    with scope("IdentityN", name):
+        return [identity(tensor) for tensor in input]
+
+
+# --- the same bytes -----------------------------------------------------------------------
+
+
+def _bitcast_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    tensor, wanted = inputs[0], attrs["type"]
+    return ((wanted, _bitcast_dims(tensor.dims, tensor.dtype.base_dtype, wanted)),)
+
+
+def _bitcast_dims(dims: Dims, old: DType, new: DType) -> Dims:
+    """Work out the shape: an element of many bytes becomes a row of smaller ones, and back."""
+    if dims is None or old.itemsize == new.itemsize:
+        return dims
+    if old.itemsize > new.itemsize:
+        return (*dims, old.itemsize // new.itemsize)
+    n_parts = new.itemsize // old.itemsize
+    if not dims or dims[-1] not in (n_parts, None):
+        last = dims[-1] if dims else 1
+        raise Misfit(
+            f"Cannot bitcast from {old.itemsize} to {new.itemsize} due to shape. {last} does "
+            f"not match {n_parts}",
+            f"Cannot bitcast from {old.type_string} to {new.type_string}: shape "
+            f"{bracketed(dims)}",
+        )
+    return dims[:-1]
+
+
+def _bind_bitcast(launch: Launch) -> Call:
+    source, out = launch.inputs[0], launch.outputs[0]
+    return launch.xp.copyto, (out.reshape(-1).view(np.uint8), source.reshape(-1).view(np.uint8))
+
+
+BITCAST = OpDef(
+    "Bitcast",
+    "input:T",
+    _bitcast_type,
+    types={"T": NUMBERS},
+    kernels=everywhere(_bind_bitcast, NUMBERS),
+)
+
+
+def bitcast(input: Any, type: Any, name: str | None = None) -> Any:
+    """Read the bytes of a tensor as elements of another type.
+
+    >>> bitcast([1.0, -2.0], "int32").numpy().tolist()
+    [1065353216, -1073741824]
+    """
+    wanted = as_dtype(type).base_dtype
+    if wanted not in NUMBERS:
+        raise TypeError(f"Cannot bitcast to {wanted!r}: it is no type of numbers.")
+    return apply(BITCAST, (input,), {"type": wanted}, name)

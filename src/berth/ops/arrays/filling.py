@@ -1,0 +1,352 @@
+"""Tensors made of little: of one value, or of a few numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import (
+    ALL,
+    REAL,
+    DType,
+    as_dtype,
+    bool_,
+    float32,
+    float64,
+    int8,
+    int32,
+    int64,
+    string,
+    uint8,
+)
+from berth.ops.arrays.array import constant, reshape
+from berth.ops.arrays.metadata import shape as shape_of
+from berth.ops.builder import apply
+from berth.ops.compose import convert, is_integer, is_tensor, scope
+from berth.ops.elementwise.arithmetic import cast
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.rules import (
+    INDEX,
+    Misfit,
+    check_rank,
+    everywhere_but_strings,
+    from_host,
+    like_first,
+    shape_of_value,
+)
+from berth.ops.shape import TensorShape, is_known, read_dims
+
+_CONSTANT_BELOW = 1000
+"""TensorFlow makes zeros and ones of fewer elements constants."""
+
+# --- one value ----------------------------------------------------------------------------
+
+
+def _filled(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    dims, value = inputs
+    check_rank(value.dims, 0)
+    known = shape_of_value(dims)
+    if dims.value is not None and None in (known or ()):
+        raise ValueError("Dimension -1 must be >= 0")
+    return ((value.dtype.base_dtype, known),)
+
+
+def _bind_fill(launch: Launch) -> Call:
+    return launch.xp.copyto, (launch.outputs[0], launch.inputs[1])
+
+
+FILL = OpDef(
+    "Fill",
+    "dims:Tidx value:T",
+    _filled,
+    types={"Tidx": INDEX, "T": ALL},
+    kernels=everywhere_but_strings(_bind_fill),
+    host_inputs=(0,),
+)
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+    """Make a tensor of a shape, full of one value.
+
+    >>> fill([2, 2], 7).numpy().tolist()
+    [[7, 7], [7, 7]]
+    """
+    return apply(FILL, (dims, value), {}, name)
+
+
+def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Any:
+    """Make a tensor of a shape, full of zeros; of empty strings, for strings.
+
+    >>> zeros([2], "int32").numpy().tolist()
+    [0, 0]
+    """
+    wanted = as_dtype(dtype).base_dtype
+    with scope("zeros", name) as inner:
+        return _full(shape, b"" if wanted is string else 0, wanted, inner)
+
+
+def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Any:
+    """Make a tensor of a shape, full of ones.
+
+    >>> ones([2]).numpy().tolist()
+    [1.0, 1.0]
+    """
+    wanted = as_dtype(dtype).base_dtype
+    if wanted is string:
+        raise TypeError("tf.ones cannot make strings: there is no string that is one.")
+    with scope("ones", name) as inner:
+        return _full(shape, 1, wanted, inner)
+
+
+def _full(shape: Any, value: Any, dtype: DType, name: str) -> Any:
+    scalar = np.array(value, dtype.np_dtype)
+    if not is_tensor(shape):
+        dims = _plain_dims(shape)
+        if dims is None:
+            shape = convert(shape, int32, "packed")
+        elif not is_integer(shape) and math.prod(dims) < _CONSTANT_BELOW:
+            return constant(np.full(dims, scalar, dtype.np_dtype), dtype, name=name)
+        else:
+            shape = constant(np.array(dims, np.int32), name="shape_as_tensor")
+    elif shape.dims == ():
+        shape = reshape(shape, [-1])
+    return fill(shape, constant(scalar, dtype), name=name)
+
+
+def _plain_dims(shape: Any) -> tuple[int, ...] | None:
+    """Read a shape that is known; None if there is a tensor in it."""
+    try:
+        dims = read_dims(shape.tolist() if isinstance(shape, np.ndarray) else shape)
+    except TypeError:
+        return None
+    if dims is None or not is_known(dims):
+        raise ValueError(f"Cannot convert a partially known TensorShape {shape} to a Tensor.")
+    return tuple(size or 0 for size in dims)
+
+
+def _bind_zeros_like(launch: Launch) -> Call:
+    out = launch.outputs[0]
+    return out.fill, (b"" if out.dtype.kind == "O" else 0,)
+
+
+ZEROS_LIKE = OpDef(
+    "ZerosLike",
+    "x:T",
+    like_first,
+    types={"T": ALL},
+    kernels=everywhere_but_strings(_bind_zeros_like),
+)
+
+
+def zeros_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Any:
+    """Make a tensor of zeros in the shape of another.
+
+    >>> zeros_like([5, 6]).numpy().tolist()
+    [0, 0]
+    """
+    with scope("zeros_like", name) as inner:
+        tensor = convert(tensor, None, "tensor")
+        wanted = tensor.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
+        if optimize and is_known(tensor.dims):
+            return zeros(TensorShape(tensor.dims), wanted, name=inner)
+        if wanted is tensor.dtype.base_dtype:
+            return apply(ZEROS_LIKE, (tensor,), {}, inner)
+        return zeros(shape_of(tensor), wanted, name=inner)
+
+
+def ones_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Any:
+    """Make a tensor of ones in the shape of another.
+
+    >>> ones_like([5, 6]).numpy().tolist()
+    [1, 1]
+    """
+    with scope("ones_like", name) as inner:
+        tensor = convert(tensor, None, "tensor")
+        wanted = tensor.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
+        if optimize and is_known(tensor.dims):
+            with scope("Shape"):
+                shape = constant(np.array(tensor.dims, np.int32), name="shape_as_tensor")
+        else:
+            shape = shape_of(tensor)
+        return ones(shape, wanted, name=inner)
+
+
+def zeros_like_v2(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Make a tensor of zeros in the shape of another.
+
+    >>> zeros_like_v2([5, 6], "float32").numpy().tolist()
+    [0.0, 0.0]
+    """
+    return zeros_like(input, dtype, name)
+
+
+def ones_like_v2(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+    """Make a tensor of ones in the shape of another.
+
+    >>> ones_like_v2([5, 6], "float32").numpy().tolist()
+    [1.0, 1.0]
+    """
+    return ones_like(input, dtype, name)
+
+
+# --- equal steps --------------------------------------------------------------------------
+
+
+def _range_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    dtype = inputs[0].dtype.base_dtype
+    for tensor, name in zip(inputs, ("start", "limit", "delta"), strict=True):
+        if tensor.dims:
+            rank = len(tensor.dims)
+            raise ValueError(f"Shape must be rank 0 but is rank {rank}\n\t for '{name}'")
+    if any(tensor.value is None for tensor in inputs):
+        return ((dtype, (None,)),)
+    return ((dtype, (_n_steps(*(tensor.value[()] for tensor in inputs)),)),)
+
+
+def _n_steps(start: Any, limit: Any, delta: Any) -> int:
+    if delta == 0:
+        raise ValueError("Requires delta != 0")
+    if delta > 0 and start > limit:
+        raise ValueError(f"Requires start <= limit when delta > 0: {start}/{limit}")
+    if delta < 0 and start < limit:
+        raise ValueError(f"Requires start >= limit when delta < 0: {start}/{limit}")
+    if isinstance(start, np.integer):
+        return -((int(start) - int(limit)) // int(delta))
+    return int(np.ceil(np.abs((limit - start) / delta)))
+
+
+def _bind_range(launch: Launch) -> Call:
+    start, _, delta = launch.inputs
+    out = launch.outputs[0]
+    return from_host(out, start + np.arange(out.size, dtype=out.dtype) * delta)
+
+
+RANGE = OpDef(
+    "Range",
+    "start:Tidx limit:Tidx delta:Tidx",
+    _range_type,
+    types={"Tidx": REAL},
+    kernels=everywhere(_bind_range, REAL),
+    host_inputs=(0, 1, 2),
+)
+_RANGE_TYPES = (int32, int64, float32, float64)
+
+
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> Any:
+    """Count from start towards limit in steps; from 0 to the only argument, if it is one.
+
+    >>> range(3).numpy().tolist(), range(5, 1, -2).numpy().tolist()
+    ([0, 1, 2], [5, 3])
+    """
+    if limit is None:
+        start, limit = 0, start
+    wanted = None if dtype is None else as_dtype(dtype)
+    with scope("range", name) as inner:
+        named = zip((start, limit, delta), ("start", "limit", "delta"), strict=True)
+        bounds = tuple(convert(value, wanted, label) for value, label in named)
+        types = [bound.dtype.base_dtype for bound in bounds]
+        if len(set(types)) > 1 and set(types) <= set(_RANGE_TYPES):
+            widest = max(types, key=_RANGE_TYPES.index)
+            bounds = tuple(cast(bound, widest) for bound in bounds)
+        return apply(RANGE, bounds, {}, inner)
+
+
+# --- one of many --------------------------------------------------------------------------
+
+
+def _one_hot_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    indices, depth, on_value, off_value = inputs
+    if depth.dims:
+        raise ValueError(f"Input must be scalar but has rank {len(depth.dims)}")
+    check_rank(on_value.dims, 0)
+    check_rank(off_value.dims, 0)
+    size = None if depth.value is None else int(depth.value)
+    if size is not None and size < 0:
+        message = "Dimension size, given by scalar input 1, must be non-negative but is"
+        raise Misfit(f"{message} {size}", f"depth must be non-negative, got: {size}")
+    dtype = on_value.dtype.base_dtype
+    if indices.dims is None:
+        return ((dtype, None),)
+    rank, axis = len(indices.dims), attrs["axis"]
+    if not -1 <= axis <= rank:
+        raise ValueError(
+            f"Expected axis to be -1 or between [0, {rank}].  But received: {axis}"
+        )
+    position = rank if axis == -1 else axis
+    return ((dtype, (*indices.dims[:position], size, *indices.dims[position:])),)
+
+
+def _one_hot_scratch(
+    inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
+) -> Sequence[OutputType]:
+    """Ask for the numbers of the classes, and for a mask."""
+    dims = outputs[0][1]
+    return ((int64, (int(inputs[1].value),)), (bool_, dims))
+
+
+def _bind_one_hot(launch: Launch) -> Call:
+    indices, depth, on_value, off_value = launch.inputs
+    out, (classes, mask) = launch.outputs[0], launch.scratch
+    axis = out.ndim - 1 if launch.attrs["axis"] == -1 else launch.attrs["axis"]
+    wide = launch.xp.expand_dims(indices, axis)
+    across = classes.reshape(-1, *(1 for _ in out.shape[axis + 1 :]))
+    compare = launch.xp.equal, (wide, across, mask)
+    values = launch.xp.copyto, out, off_value, on_value, mask
+    return _one_hot, (from_host(classes, np.arange(int(depth))), compare, *values)
+
+
+def _one_hot(
+    number: Call, compare: Call, copyto: Any, out: Any, off: Any, on: Any, mask: Any
+) -> None:
+    number[0](*number[1])
+    compare[0](*compare[1])
+    copyto(out, off)
+    copyto(out, on, where=mask)
+
+
+ONE_HOT = OpDef(
+    "OneHot",
+    "indices:TI depth:int32 on_value:T off_value:T",
+    _one_hot_type,
+    types={"TI": (uint8, int8, int32, int64), "T": ALL},
+    kernels=everywhere(_bind_one_hot, scratch=_one_hot_scratch),
+    host_inputs=(1,),
+)
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Turn numbers of classes into vectors with `on_value` there and `off_value` elsewhere.
+
+    >>> one_hot([0, 2], 3).numpy().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    wanted = None if dtype is None else as_dtype(dtype)
+    with scope("one_hot", name) as inner:
+        on = None if on_value is None else convert(on_value, wanted)
+        off = None if off_value is None else convert(off_value, wanted)
+        known = wanted or next((t.dtype for t in (on, off) if t is not None), float32)
+        on = convert(1, known, "on_value") if on is None else on
+        off = convert(0, known, "off_value") if off is None else off
+        if on.dtype is not off.dtype:
+            raise TypeError(
+                f"dtype {on.dtype} of on_value does not match dtype {off.dtype} of off_value"
+            )
+        attrs = {"axis": -1 if axis is None else axis}
+        return apply(ONE_HOT, (indices, depth, on, off), attrs, inner)

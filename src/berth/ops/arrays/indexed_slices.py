@@ -1,0 +1,104 @@
+"""Gradients of which most rows are zero: the others, and where they belong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from berth.dtypes import int64
+from berth.ops.arrays.joining import concat
+from berth.ops.elementwise.arithmetic import add_n, cast
+from berth.ops.reductions.segments import unsorted_segment_sum
+from berth.ops.rules import shape_of_value
+from berth.ops.shape import TensorShape
+
+
+class IndexedSlices:
+    """Rows of a larger tensor, `values`, and their numbers in it, `indices`.
+
+    A row may be there several times; it counts as the sum then. Where a tensor is wanted it
+    becomes one, with zeros in all other rows.
+    """
+
+    def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
+        self.values = values
+        self.indices = indices
+        self.dense_shape = dense_shape
+
+    @property
+    def parts(self) -> tuple[Any, Any, Any]:
+        """The rows, their numbers, and the shape of the larger tensor, if it is known."""
+        return self.values, self.indices, self.dense_shape
+
+    def mapped(self, function: Callable[[Any], Any]) -> IndexedSlices:
+        """Return one of what a function makes of its parts."""
+        return IndexedSlices(*(p if p is None else function(p) for p in self.parts))
+
+    @property
+    def dtype(self) -> Any:
+        return self.values.dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of the larger tensor, as far as it is known."""
+        known = self.dense_shape is not None
+        return TensorShape(shape_of_value(self.dense_shape) if known else None)
+
+    @property
+    def device(self) -> Any:
+        return self.values.device
+
+    @property
+    def graph(self) -> Any:
+        return self.values.graph
+
+    @property
+    def op(self) -> Any:
+        return self.values.op
+
+    @property
+    def name(self) -> Any:
+        return self.values.name
+
+    def as_tensor(self) -> Any:
+        """Return the larger tensor."""
+        if self.dense_shape is None:
+            raise ValueError(
+                f"Tensor conversion requested for IndexedSlices without dense_shape: {self!r}"
+            )
+        n_rows = (self.shape.dims_or_none or (None,))[0]
+        n_rows = self.dense_shape[0] if n_rows is None else n_rows
+        return unsorted_segment_sum(self.values, self.indices, n_rows)
+
+    def __neg__(self) -> IndexedSlices:
+        return IndexedSlices(-self.values, self.indices, self.dense_shape)
+
+    def __repr__(self) -> str:
+        shape = "" if self.dense_shape is None else f", dense_shape={self.dense_shape!r}"
+        return f"IndexedSlices(indices={self.indices!r}, values={self.values!r}{shape})"
+
+
+def total(parts: Sequence[Any]) -> Any:
+    """Add gradients of one tensor up; None if there are none."""
+    if not parts:
+        return None
+    if len(parts) == 1:
+        return parts[0]
+    if all(isinstance(part, IndexedSlices) for part in parts):
+        return _joined(parts)
+    return add_n([as_dense(part) for part in parts])
+
+
+def _joined(parts: Sequence[IndexedSlices]) -> IndexedSlices:
+    """Put the rows of several together, and leave it to others to add them up."""
+    numbers = [part.indices for part in parts]
+    if len({number.dtype for number in numbers}) > 1:
+        numbers = [cast(number, int64) for number in numbers]
+    known = (part.dense_shape for part in parts if part.dense_shape is not None)
+    values = concat([part.values for part in parts], 0)
+    return IndexedSlices(values, concat(numbers, 0), next(known, None))
+
+
+def as_dense(grad: Any) -> Any:
+    """Return a gradient as a tensor."""
+    return grad.as_tensor() if isinstance(grad, IndexedSlices) else grad

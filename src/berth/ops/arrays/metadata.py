@@ -1,0 +1,150 @@
+"""What is known of a tensor without its values: shape, size, rank.
+
+Where a shape is known in full while the graph is built, the answer is a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import ALL, as_dtype, int32
+from berth.ops.arrays.array import constant
+from berth.ops.builder import apply
+from berth.ops.compose import convert, is_tensor, scope
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.rules import INDEX, check_type_attr, from_host
+from berth.ops.shape import Dims, is_known
+
+
+def _shape_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    dims = inputs[0].dims
+    check_type_attr("out_type", attrs["out_type"], INDEX)
+    return ((attrs["out_type"], (None if dims is None else len(dims),)),)
+
+
+def _bind_shape(launch: Launch) -> Call:
+    out = launch.outputs[0]
+    return from_host(out, np.array(launch.inputs[0].shape, out.dtype))
+
+
+SHAPE = OpDef(
+    "Shape",
+    "input:T",
+    _shape_type,
+    types={"T": ALL},
+    kernels=everywhere(_bind_shape),
+    is_metadata=True,
+)
+
+
+def _size_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return ((attrs["out_type"], ()),)
+
+
+def _bind_size(launch: Launch) -> Call:
+    out = launch.outputs[0]
+    return from_host(out, np.array(launch.inputs[0].size, out.dtype))
+
+
+SIZE = OpDef(
+    "Size",
+    "input:T",
+    _size_type,
+    types={"T": ALL},
+    kernels=everywhere(_bind_size),
+    is_metadata=True,
+)
+
+
+def _rank_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return ((int32, ()),)
+
+
+def _bind_rank(launch: Launch) -> Call:
+    return from_host(launch.outputs[0], np.array(launch.inputs[0].ndim, np.int32))
+
+
+RANK = OpDef(
+    "Rank",
+    "input:T",
+    _rank_type,
+    types={"T": ALL},
+    kernels=everywhere(_bind_rank),
+    is_metadata=True,
+)
+
+
+def shape(input: Any, name: str | None = None, out_type: Any = None) -> Any:
+    """Return the shape of a tensor, as a vector.
+
+    >>> shape([[1, 2, 3]]).numpy().tolist()
+    [1, 3]
+    """
+    return _ask(
+        SHAPE, input, name, {"out_type": as_dtype(int32 if out_type is None else out_type)}
+    )
+
+
+def shape_v2(input: Any, out_type: Any = None, name: str | None = None) -> Any:
+    """Return the shape of a tensor, as a vector.
+
+    >>> shape_v2([[1, 2, 3]], "int64").numpy().tolist()
+    [1, 3]
+    """
+    return shape(input, name, out_type)
+
+
+def size(input: Any, name: str | None = None, out_type: Any = None) -> Any:
+    """Return how many elements a tensor has.
+
+    >>> int(size([[1, 2, 3], [4, 5, 6]]).numpy())
+    6
+    """
+    return _ask(
+        SIZE, input, name, {"out_type": as_dtype(int32 if out_type is None else out_type)}
+    )
+
+
+def size_v2(input: Any, out_type: Any = None, name: str | None = None) -> Any:
+    """Return how many elements a tensor has.
+
+    >>> int(size_v2([[1, 2, 3], [4, 5, 6]], "int64").numpy())
+    6
+    """
+    return size(input, name, out_type)
+
+
+def rank(input: Any, name: str | None = None) -> Any:
+    """Return how many axes a tensor has.
+
+    >>> int(rank([[1, 2, 3]]).numpy())
+    2
+    """
+    return _ask(RANK, input, name, {})
+
+
+def axis_size(tensor: Any, axis: int) -> Any:
+    """Return the size of an axis: a number where it is known, else a tensor."""
+    known = tensor.dims[axis] if tensor.dims else None
+    return shape(tensor)[axis] if known is None else known
+
+
+def _ask(op: OpDef, input: Any, name: str | None, attrs: dict[str, Any]) -> Any:
+    if is_tensor(input):
+        return _answer(op, input, name or op.name, attrs)
+    with scope(op.name, name) as inner:
+        return _answer(op, convert(input), inner, attrs)
+
+
+def _answer(op: OpDef, tensor: Any, name: str, attrs: dict[str, Any]) -> Any:
+    dims: Dims = tensor.dims
+    if op is RANK and dims is not None:
+        return constant(len(dims), int32, name=name)
+    if op is RANK or dims is None or not is_known(dims):
+        return apply(op, (tensor,), attrs, name)
+    sizes = np.array(dims, np.int64)
+    known = sizes if op is SHAPE else sizes.prod(dtype=np.int64)
+    return constant(known.astype(attrs["out_type"].np_dtype), name=name)

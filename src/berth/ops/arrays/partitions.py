@@ -1,0 +1,227 @@
+"""Rows dealt out by number, and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import ALL
+from berth.errors import InvalidArgumentError
+from berth.ops.arrays.array import reshape
+from berth.ops.arrays.joining import concat
+from berth.ops.arrays.metadata import rank as rank_of
+from berth.ops.arrays.metadata import shape as shape_of
+from berth.ops.arrays.metadata import size as size_of
+from berth.ops.arrays.places import no_row
+from berth.ops.builder import apply
+from berth.ops.compose import convert, is_eager, scope
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.rules import (
+    INDEX,
+    Misfit,
+    check_rank,
+    everywhere_but_strings,
+    from_host,
+    like_first,
+    merge_dims,
+)
+from berth.ops.shape import Dims, bracketed
+
+# --- dealing out --------------------------------------------------------------------------
+
+
+def _partition_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    data, partitions = inputs
+    n_parts: int = attrs["num_partitions"]
+    dtype = data.dtype.base_dtype
+    counts: list[int | None] = [None] * n_parts
+    if partitions.value is not None:
+        numbers = partitions.value.reshape(-1)
+        counts = [int(np.count_nonzero(numbers == k)) for k in range(n_parts)]
+    rest = _rest(data.dims, partitions.dims, "partitions")
+    return [(dtype, None if rest is None else (count, *rest)) for count in counts]
+
+
+def _rest(data: Dims, numbers: Dims, name: str) -> Dims:
+    """Return the shape of a row; Misfit unless there is one for each number."""
+    if data is None or numbers is None:
+        return None
+    at_run = (
+        f"data.shape must start with {name}.shape, got data.shape = {bracketed(data)}, "
+        f"{name}.shape = {bracketed(numbers)}"
+    )
+    if len(numbers) > len(data):
+        raise Misfit(at_run, at_run)
+    merge_dims(data[: len(numbers)], numbers, at_run)
+    return data[len(numbers) :]
+
+
+def _bind_partition(launch: Launch) -> Call:
+    data, partitions = launch.inputs
+    rows = data.reshape((partitions.size, *data.shape[partitions.ndim :]))
+    mode = ("clip",) if launch.xp is np else ()
+    return _partition, (launch.xp, rows, partitions, tuple(launch.outputs), mode)
+
+
+def _partition(xp: Any, rows: Any, partitions: Any, outputs: Any, mode: Any) -> None:
+    if partitions.size and not 0 <= int(partitions.min()) <= int(partitions.max()) < len(
+        outputs
+    ):
+        raise no_row(partitions, len(outputs), "partitions")
+    flat = partitions.reshape(-1)
+    for number, out in enumerate(outputs):
+        if out.size:
+            rows.take(xp.flatnonzero(flat == number), 0, out, *mode)
+
+
+DYNAMIC_PARTITION = OpDef(
+    "DynamicPartition",
+    "data:T partitions:int32",
+    _partition_type,
+    types={"T": ALL},
+    kernels=everywhere_but_strings(_bind_partition),
+    shape_inputs=(1,),
+)
+
+
+def dynamic_partition(
+    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+) -> list[Any]:
+    """Deal the rows of a tensor out to several, by the number that each row has.
+
+    >>> small, large = dynamic_partition([1, 20, 3], [0, 1, 0], 2)
+    >>> small.numpy().tolist(), large.numpy().tolist()
+    ([1, 3], [20])
+    """
+    attrs = {"num_partitions": num_partitions}
+    parts = apply(DYNAMIC_PARTITION, (data, partitions), attrs, name)
+    return [parts] if num_partitions == 1 else list(parts)
+
+
+# --- putting together ---------------------------------------------------------------------
+
+
+def _stitch_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    indices, data = inputs
+    rest = _rest(data.dims, indices.dims, "indices")
+    n_rows = None if indices.value is None else int(indices.value.max(initial=-1)) + 1
+    return ((data.dtype.base_dtype, None if rest is None else (n_rows, *rest)),)
+
+
+def _bind_stitch(launch: Launch) -> Call:
+    return _stitch, (*launch.inputs, launch.outputs[0])
+
+
+def _stitch(indices: Any, data: Any, out: Any) -> None:
+    out.fill(b"" if out.dtype.kind == "O" else 0)
+    if indices.size and int(indices.min()) < 0:
+        first = int((indices < 0).argmax())
+        raise InvalidArgumentError(None, None, f"indices[{first}] is out of range")
+    out[indices] = data
+
+
+DYNAMIC_STITCH = OpDef(
+    "DynamicStitch",
+    "indices:int32 data:T",
+    _stitch_type,
+    types={"T": ALL},
+    kernels=everywhere_but_strings(_bind_stitch),
+    shape_inputs=(0,),
+)
+"""TensorFlow's takes lists; here they are joined before."""
+
+
+def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
+    """Put rows of several tensors together, each at the place that its index says.
+
+    Where a place is named twice, the last row counts; where none names it, there are zeros.
+
+    >>> dynamic_stitch([[0, 2], [1]], [[10, 30], [20]]).numpy().tolist()
+    [10, 20, 30]
+    """
+    if not len(indices) == len(data) > 0:
+        message = "DynamicStitch needs as many indices as data, and at least one"
+        raise _refused(message, message)
+    with scope("DynamicStitch", name) as inner:
+        tensors = [convert(value) for value in data]
+        numbers = [convert(value) for value in indices]
+        rows = [_as_rows(*pair) for pair in zip(tensors, numbers, strict=True)]
+        flat = [reshape(number, [-1]) for number in numbers]
+        if len(rows) > 1:
+            return apply(DYNAMIC_STITCH, (concat(flat, 0), concat(rows, 0)), {}, inner)
+        return apply(DYNAMIC_STITCH, (flat[0], rows[0]), {}, inner)
+
+
+def _refused(message: str, at_run: str) -> Exception:
+    """Make the error that the operation itself would: it has the tensors joined already."""
+    return InvalidArgumentError(None, None, at_run) if is_eager() else ValueError(message)
+
+
+def _as_rows(tensor: Any, numbers: Any) -> Any:
+    """Make a list of rows of a tensor: one for each of the numbers."""
+    try:
+        _rest(tensor.dims, numbers.dims, "indices")
+    except Misfit as error:
+        raise _refused(str(error), error.at_run) from None
+    rank = rank_of(numbers) if numbers.dims is None else len(numbers.dims)
+    if numbers.dims is not None and rank == 1:
+        return tensor
+    n_rows = reshape(size_of(numbers), [1])
+    return reshape(tensor, concat([n_rows, shape_of(tensor)[rank:]], 0))
+
+
+# --- numbers that say where each other stand ----------------------------------------------
+
+
+def _inverse_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    try:
+        check_rank(inputs[0].dims, 1)
+    except ValueError as error:
+        raise Misfit(str(error), "invert_permutation expects a 1D vector.") from None
+    return like_first(inputs, attrs)
+
+
+def _room_for_ramp(
+    inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
+) -> Sequence[OutputType]:
+    return outputs
+
+
+def _bind_invert(launch: Launch) -> Call:
+    x, out, ramp = launch.inputs[0], launch.outputs[0], launch.scratch[0]
+    count = from_host(ramp, np.arange(ramp.size, dtype=ramp.dtype))
+    return _invert, (x, ramp, count, out)
+
+
+def _invert(x: Any, ramp: Any, count: Call, out: Any) -> None:
+    count[0](*count[1])
+    if x.size and not 0 <= int(x.min()) <= int(x.max()) < x.size:
+        wrong = next(n for n in x.tolist() if not 0 <= n < x.size)
+        message = f"{wrong} is not between 0 and {x.size}"
+        raise InvalidArgumentError(None, None, message)
+    out.fill(-1)
+    out[x] = ramp
+    if x.size and int(out.min()) < 0:
+        numbers = x.tolist()
+        wrong = next(n for k, n in enumerate(numbers) if n in numbers[:k])
+        raise InvalidArgumentError(None, None, f"{wrong} is duplicated in the input.")
+
+
+INVERT_PERMUTATION = OpDef(
+    "InvertPermutation",
+    "x:T",
+    _inverse_type,
+    types={"T": INDEX},
+    kernels=everywhere(_bind_invert, INDEX, _room_for_ramp),
+)
+
+
+def invert_permutation(x: Any, name: str | None = None) -> Any:
+    """Turn an order round: say for each element where it has gone.
+
+    >>> invert_permutation([2, 0, 1]).numpy().tolist()
+    [1, 2, 0]
+    """
+    return apply(INVERT_PERMUTATION, (x,), {}, name)

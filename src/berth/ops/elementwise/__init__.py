@@ -1,0 +1,1 @@
+"""Operations that compute each element from those at the same place."""

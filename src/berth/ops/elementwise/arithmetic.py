@@ -1,0 +1,390 @@
+"""Arithmetic: elementwise functions of two operands, conversions, sums of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from berth.dtypes import (
+    COMPLEX,
+    FLOATING,
+    INTEGERS,
+    NUMBERS,
+    REAL,
+    DType,
+    as_dtype,
+    float32,
+    float64,
+    int32,
+    int64,
+)
+from berth.errors import InvalidArgumentError
+from berth.ops.arrays.array import identity
+from berth.ops.arrays.strings import add_strings
+from berth.ops.builder import apply
+from berth.ops.compose import convert, scope, type_of
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.rules import INEXACT, ON_DEVICES, SIGNED, elementwise, merge_all
+from berth.ops.shape import bracketed, merge
+
+# --- functions that NumPy does not have, or has with another meaning ----------------------
+
+
+def _squared_difference(xp: Any, attrs: Attrs) -> Callable[..., Any]:
+    def squared_difference(x: Any, y: Any, out: Any) -> None:
+        xp.subtract(x, y, out)
+        if out.dtype.kind != "c":
+            xp.multiply(out, out, out)
+            return
+        real, imaginary = out.real, out.imag  # |x - y|², as in TensorFlow
+        xp.multiply(real, real, real)
+        xp.multiply(imaginary, imaginary, imaginary)
+        xp.add(real, imaginary, real)
+        imaginary[...] = 0
+
+    return squared_difference
+
+
+def _extreme(name: str) -> Callable[[Any, Attrs], Callable[..., Any]]:
+    """Make a function of NumPy's maximum or minimum, which want `out` by its name."""
+
+    def find(xp: Any, attrs: Attrs) -> Callable[..., Any]:
+        extreme = getattr(xp, name)
+
+        def function(x: Any, y: Any, out: Any) -> None:
+            extreme(x, y, out=out)
+
+        return function
+
+    return find
+
+
+def _floor_divide(xp: Any, attrs: Attrs) -> Callable[..., Any]:
+    def floor_divide(x: Any, y: Any, out: Any) -> None:
+        if out.dtype.kind == "f":  # NumPy's own rounds 1 // 0.1 to 9
+            xp.true_divide(x, y, out)
+            xp.floor(out, out)
+            return
+        check_divisor(y)
+        xp.floor_divide(x, y, out)
+
+    return floor_divide
+
+
+def _floor_mod(xp: Any, attrs: Attrs) -> Callable[..., Any]:
+    def floor_mod(x: Any, y: Any, out: Any) -> None:
+        if out.dtype.kind != "f":
+            check_divisor(y)
+        xp.remainder(x, y, out)
+
+    return floor_mod
+
+
+def check_divisor(y: Any) -> None:
+    """Raise InvalidArgumentError if one of the integers to divide by is 0."""
+    if not y.all():
+        raise InvalidArgumentError(None, None, "Integer division by zero")
+
+
+def _power(xp: Any, attrs: Attrs) -> Callable[..., Any]:
+    def power(x: Any, y: Any, out: Any) -> None:
+        if out.dtype.kind == "i" and y.size and y.min() < 0:
+            message = "Integers to negative integer powers are not allowed"
+            raise InvalidArgumentError(None, None, message)
+        xp.power(x, y, out)
+
+    return power
+
+
+# --- two operands -------------------------------------------------------------------------
+
+ADD = elementwise("AddV2", "x:T y:T", "add", NUMBERS)
+SUB = elementwise("Sub", "x:T y:T", "subtract", NUMBERS)
+MUL = elementwise("Mul", "x:T y:T", "multiply", NUMBERS)
+REAL_DIV = elementwise("RealDiv", "x:T y:T", "true_divide", INEXACT)
+FLOOR_DIV = elementwise("FloorDiv", "x:T y:T", _floor_divide, REAL)
+FLOOR_MOD = elementwise("FloorMod", "x:T y:T", _floor_mod, INTEGERS + FLOATING)
+POW = elementwise("Pow", "x:T y:T", _power, (*FLOATING, *SIGNED, *COMPLEX))
+MAXIMUM = elementwise("Maximum", "x:T y:T", _extreme("maximum"), REAL)
+MINIMUM = elementwise("Minimum", "x:T y:T", _extreme("minimum"), REAL)
+SQUARED_DIFFERENCE = elementwise(
+    "SquaredDifference", "x:T y:T", _squared_difference, (*FLOATING, int32, int64, *COMPLEX)
+)
+
+
+def add(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x + y, element by element.
+
+    >>> add([1, 2], 3).numpy().tolist()
+    [4, 5]
+    """
+    name = name or "Add"
+    try:
+        return apply(ADD, (x, y), {}, name)
+    except TypeError as error:
+        return add_strings(x, y, name, error)
+
+
+def subtract(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x - y, element by element.
+
+    >>> subtract([1, 2], 3).numpy().tolist()
+    [-2, -1]
+    """
+    return apply(SUB, (x, y), {}, name)
+
+
+def multiply(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x * y, element by element.
+
+    >>> multiply([1, 2], [[3], [4]]).numpy().tolist()
+    [[3, 6], [4, 8]]
+    """
+    return apply(MUL, (x, y), {}, name)
+
+
+def truediv(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x / y, element by element; integers become floats first.
+
+    >>> truediv([1, 3], 2).numpy().tolist()
+    [0.5, 1.5]
+    """
+    dtype, other = type_of(x), type_of(y)
+    known = dtype or other
+    if known in INEXACT and (other is None or dtype is None or dtype is other):
+        return apply(REAL_DIV, (x, y), {}, name or "truediv")
+    if dtype and other and dtype is not other:
+        raise TypeError(f"`x` and `y` must have the same dtype, got {dtype!r} != {other!r}.")
+    with scope("truediv", name) as inner:
+        x = convert(x, other, "x")
+        y = convert(y, x.dtype.base_dtype, "y")
+        wanted = quotient_type(x.dtype.base_dtype)
+        if wanted is not x.dtype.base_dtype:
+            x, y = cast(x, wanted), cast(y, wanted)
+        return apply(REAL_DIV, (x, y), {}, inner)
+
+
+divide = truediv
+
+
+def quotient_type(dtype: DType) -> DType:
+    """Return the type that quotients have: of integers, floats."""
+    if dtype in INEXACT:
+        return dtype
+    if not dtype.is_integer:
+        known = ", ".join(repr(t) for t in (*INEXACT, *INTEGERS))
+        raise TypeError(f"Invalid dtype {dtype!r} in __truediv__. Expected one of {{{known}}}.")
+    return float32 if dtype.itemsize <= 2 else float64
+
+
+def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x / y rounded down, element by element.
+
+    >>> floordiv([7, -7], 2).numpy().tolist()
+    [3, -4]
+    """
+    return apply(FLOOR_DIV, (x, y), {}, name or "floordiv")
+
+
+def mod(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return what is left of x / y rounded down: of the sign of y.
+
+    >>> mod([7, -7], 3).numpy().tolist()
+    [1, 2]
+    """
+    return apply(FLOOR_MOD, (x, y), {}, name)
+
+
+def pow(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x to the power of y, element by element.
+
+    >>> pow([2, 3], 2).numpy().tolist()
+    [4, 9]
+    """
+    return apply(POW, (x, y), {}, name)
+
+
+def maximum(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the larger of x and y, element by element.
+
+    >>> maximum([1, 5], 3).numpy().tolist()
+    [3, 5]
+    """
+    return apply(MAXIMUM, (x, y), {}, name)
+
+
+def minimum(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return the smaller of x and y, element by element.
+
+    >>> minimum([1, 5], 3).numpy().tolist()
+    [1, 3]
+    """
+    return apply(MINIMUM, (x, y), {}, name)
+
+
+def squared_difference(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return (x - y)², element by element.
+
+    >>> squared_difference([1, 5], 3).numpy().tolist()
+    [4, 4]
+    """
+    return apply(SQUARED_DIFFERENCE, (x, y), {}, name)
+
+
+def clip_by_value(
+    t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
+) -> Any:
+    """Return t with what lies outside of two bounds replaced by them.
+
+    >>> clip_by_value([-1.0, 0.5, 2.0], 0.0, 1.0).numpy().tolist()
+    [0.0, 0.5, 1.0]
+    """
+    with scope("clip_by_value", name) as inner:
+        values = convert(t, None, "t")
+        below = minimum(values, clip_value_max)
+        _check_same(values, below)
+        clipped = maximum(below, clip_value_min, name=inner)
+        _check_same(values, clipped)
+        return clipped
+
+
+def _check_same(values: Any, clipped: Any) -> None:
+    try:
+        merge(values.dims, clipped.dims)
+    except ValueError:
+        message = f"Shapes {values.shape} and {clipped.shape} are incompatible"
+        raise ValueError(message) from None
+
+
+# --- conversions --------------------------------------------------------------------------
+
+
+def _cast_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return ((attrs["DstT"], inputs[0].dims),)
+
+
+def _assign(x: Any, out: Any) -> None:
+    out[...] = x
+
+
+def _assign_real(x: Any, out: Any) -> None:
+    out[...] = x.real
+
+
+def _converter(xp: Any, attrs: Attrs) -> Callable[..., Any]:
+    return _assign if attrs["DstT"].is_complex else _assign_real
+
+
+CAST = elementwise(
+    "Cast", "x:SrcT", _converter, ON_DEVICES, _cast_type, extra_types={"SrcT": ON_DEVICES}
+)
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+    """Return x as elements of another type. Floats are cut off, not rounded.
+
+    >>> cast([1.8, -1.8], "int32").numpy().tolist()
+    [1, -1]
+    """
+    wanted = as_dtype(dtype).base_dtype
+    if wanted not in ON_DEVICES:
+        raise TypeError(f"Cannot cast to {wanted!r}: it is no type of numbers.")
+    known = type_of(x)
+    attrs = {"DstT": wanted, "Truncate": False}
+    if known is wanted:
+        return convert(x)
+    if known is not None:
+        return apply(CAST, (x,), attrs, name)
+    with scope("Cast", name) as inner:
+        x = convert(x, None, "x")
+        return x if x.dtype is wanted else apply(CAST, (x,), attrs, inner)
+
+
+def to_float(x: Any, name: str = "ToFloat") -> Any:
+    """Return x as float32.
+
+    >>> to_float([1, 2]).dtype
+    tf.float32
+    """
+    return cast(x, float32, name)
+
+
+def to_double(x: Any, name: str = "ToDouble") -> Any:
+    """Return x as float64.
+
+    >>> to_double([1, 2]).dtype
+    tf.float64
+    """
+    return cast(x, float64, name)
+
+
+def to_int32(x: Any, name: str = "ToInt32") -> Any:
+    """Return x as int32.
+
+    >>> to_int32([1.5]).numpy().tolist()
+    [1]
+    """
+    return cast(x, int32, name)
+
+
+def to_int64(x: Any, name: str = "ToInt64") -> Any:
+    """Return x as int64.
+
+    >>> to_int64([1.5]).dtype
+    tf.int64
+    """
+    return cast(x, int64, name)
+
+
+# --- sums of several ----------------------------------------------------------------------
+
+
+def _sum_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    def at_run(k: int) -> str:
+        return (
+            "Inputs to operation AddN of type AddN must have the same size and shape.  "
+            f"Input 0: {bracketed(inputs[0].dims)} != input {k}: {bracketed(inputs[k].dims)}"
+        )
+
+    return ((inputs[0].dtype.base_dtype, merge_all(inputs, at_run)),)
+
+
+def _bind_add_n(launch: Launch) -> Call:
+    if len(launch.inputs) == 1:
+        return launch.xp.copyto, (launch.outputs[0], launch.inputs[0])
+    if len(launch.inputs) == 2:
+        return launch.xp.add, (*launch.inputs, launch.outputs[0])
+    return _add_n, (launch.xp.add, tuple(launch.inputs), launch.outputs[0])
+
+
+def _add_n(add_to: Callable[..., Any], inputs: Sequence[Any], out: Any) -> None:
+    add_to(inputs[0], inputs[1], out)
+    for array in inputs[2:]:
+        add_to(out, array, out)
+
+
+ADD_N = OpDef(
+    "AddN",
+    "inputs:T*",
+    _sum_type,
+    types={"T": NUMBERS},
+    kernels=everywhere(_bind_add_n, NUMBERS),
+)
+
+
+def add_n(inputs: Any, name: str | None = None) -> Any:
+    """Add tensors of one shape.
+
+    >>> add_n([[1, 2], [3, 4], [5, 6]]).numpy().tolist()
+    [9, 12]
+    """
+    if not isinstance(inputs, list | tuple) or not inputs:
+        raise ValueError(
+            "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same "
+            "dtype and shape."
+        )
+    known = next((t for t in map(type_of, inputs) if t is not None), None)
+    tensors = tuple(convert(value, None if type_of(value) else known) for value in inputs)
+    if len(tensors) == 1:
+        return identity(tensors[0], name) if name else tensors[0]
+    return apply(ADD_N, tensors, {}, name)

@@ -1,0 +1,204 @@
+"""Divisions and products that say what happens at 0, and other ways to round a quotient."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from berth.dtypes import FLOATING, REAL, float32, float64, int32, int64
+from berth.ops.builder import apply
+from berth.ops.compose import convert, scope, type_of
+from berth.ops.elementwise.arithmetic import (
+    FLOOR_DIV,
+    REAL_DIV,
+    cast,
+    check_divisor,
+    quotient_type,
+)
+from berth.ops.elementwise.blocks import by_blocks
+from berth.ops.rules import INEXACT, elementwise
+
+# --- what is 0 times anything -------------------------------------------------------------
+
+
+def _xlogy(xp: Any, x: Any, y: Any) -> Any:
+    return xp.where(x == 0, x, x * xp.log(y))
+
+
+def _xlog1py(xp: Any, x: Any, y: Any) -> Any:
+    return xp.where(x == 0, x, x * xp.log1p(y))
+
+
+def _xdivy(xp: Any, x: Any, y: Any) -> Any:
+    return xp.where(x == 0, x, x / y)
+
+
+def _divide_no_nan(xp: Any, x: Any, y: Any) -> Any:
+    return xp.where(y == 0, y, x / y)
+
+
+def _multiply_no_nan(xp: Any, x: Any, y: Any) -> Any:
+    return xp.where(y == 0, y, x * y)
+
+
+XLOGY = elementwise("Xlogy", "x:T y:T", by_blocks(_xlogy), INEXACT)
+XLOG1PY = elementwise("Xlog1py", "x:T y:T", by_blocks(_xlog1py), INEXACT)
+XDIVY = elementwise("Xdivy", "x:T y:T", by_blocks(_xdivy), INEXACT)
+DIV_NO_NAN = elementwise("DivNoNan", "x:T y:T", by_blocks(_divide_no_nan), INEXACT)
+MUL_NO_NAN = elementwise("MulNoNan", "x:T y:T", by_blocks(_multiply_no_nan), INEXACT)
+
+
+def xlogy(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x log(y), and 0 where x is, element by element.
+
+    >>> xlogy([0.0, 2.0], [0.0, 1.0]).numpy().tolist()
+    [0.0, 0.0]
+    """
+    return apply(XLOGY, (x, y), {}, name)
+
+
+def xlog1py(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x log(1 + y), and 0 where x is, element by element.
+
+    >>> xlog1py([0.0, 2.0], [-1.0, 0.0]).numpy().tolist()
+    [0.0, 0.0]
+    """
+    return apply(XLOG1PY, (x, y), {}, name or "xlog1py")
+
+
+def xdivy(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x / y, and 0 where x is, element by element.
+
+    >>> xdivy([0.0, 1.0], [0.0, 2.0]).numpy().tolist()
+    [0.0, 0.5]
+    """
+    return apply(XDIVY, (x, y), {}, name or "xdivy")
+
+
+def div(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x / y as Python 2 did, element by element: integers are rounded down.
+
+    >>> div([7, -7], 2).numpy().tolist()
+    [3, -4]
+    """
+    with scope("div", name) as inner:
+        x = convert(x, type_of(y), "x")
+        y = convert(y, x.dtype.base_dtype, "y")
+        return apply(FLOOR_DIV if x.dtype.is_integer else REAL_DIV, (x, y), {}, inner)
+
+
+def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x / y, and 0 where y is, element by element; integers become floats first.
+
+    >>> divide_no_nan([1.0, 3.0], [0.0, 2.0]).numpy().tolist()
+    [0.0, 1.5]
+    """
+    with scope("div_no_nan", name) as inner:
+        x = convert(x, type_of(x) or type_of(y), "x")
+        y = convert(y, type_of(y) or x.dtype.base_dtype, "y")
+        if x.dtype.base_dtype is not y.dtype.base_dtype:
+            raise TypeError(
+                f"`x` and `y` must have the same dtype, got {x.dtype!r} != {y.dtype!r}."
+            )
+        wanted = quotient_type(x.dtype.base_dtype)
+        return apply(DIV_NO_NAN, (cast(x, wanted), cast(y, wanted)), {}, inner)
+
+
+def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x * y, and 0 where y is, whatever x is, element by element.
+
+    >>> multiply_no_nan([float("inf"), 2.0], [0.0, 3.0]).numpy().tolist()
+    [0.0, 6.0]
+    """
+    with scope("multiply_no_nan", name) as inner:
+        x = convert(x, type_of(x) or type_of(y), "x")
+        return apply(MUL_NO_NAN, (x, convert(y, x.dtype.base_dtype, "y")), {}, inner)
+
+
+def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
+    """Return 1 / x, and 0 where x is, element by element.
+
+    >>> reciprocal_no_nan([2.0, 0.0]).numpy().tolist()
+    [0.5, 0.0]
+    """
+    with scope("reciprocal_no_nan", name) as inner:
+        x = convert(x, None, "x")
+        one = convert(1, x.dtype.base_dtype, "one")
+        return apply(DIV_NO_NAN, (one, x), {}, inner)
+
+
+# --- rounding -----------------------------------------------------------------------------
+
+
+def _truncate_div(xp: Any, x: Any, y: Any) -> Any:
+    if x.dtype.kind == "f":
+        return xp.trunc(x / y)
+    check_divisor(y)
+    return xp.floor_divide(x - xp.fmod(x, y), y)
+
+
+def _truncate_mod(xp: Any, x: Any, y: Any) -> Any:
+    if x.dtype.kind != "f":
+        check_divisor(y)
+    return xp.fmod(x, y)
+
+
+TRUNCATE_DIV = elementwise("TruncateDiv", "x:T y:T", by_blocks(_truncate_div), REAL)
+TRUNCATE_MOD = elementwise(
+    "TruncateMod", "x:T y:T", by_blocks(_truncate_mod), (int32, int64, *FLOATING)
+)
+RINT = elementwise("Rint", "x:T", "rint", FLOATING)
+NEXT_AFTER = elementwise("NextAfter", "x1:T x2:T", "nextafter", (float32, float64))
+
+
+def truncatediv(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x / y rounded towards 0, element by element.
+
+    >>> truncatediv([7, -7], [2, 2]).numpy().tolist()
+    [3, -3]
+    """
+    return apply(TRUNCATE_DIV, (x, y), {}, name)
+
+
+def truncatemod(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return what is left of x / y rounded towards 0: of the sign of x.
+
+    >>> truncatemod([7, -7], [2, 2]).numpy().tolist()
+    [1, -1]
+    """
+    return apply(TRUNCATE_MOD, (x, y), {}, name)
+
+
+def realdiv(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x / y for floats and complex numbers, element by element.
+
+    >>> realdiv([1.0], [2.0]).numpy().tolist()
+    [0.5]
+    """
+    return apply(REAL_DIV, (x, y), {}, name)
+
+
+def floor_div(x: Any, y: Any, name: str | None = None) -> Any:
+    """Return x / y rounded down, element by element, as `floordiv`.
+
+    >>> floor_div([7, -7], [2, 2]).numpy().tolist()
+    [3, -4]
+    """
+    return apply(FLOOR_DIV, (x, y), {}, name)
+
+
+def rint(x: Any, name: str | None = None) -> Any:
+    """Return x rounded to the nearest integer, halves to the even, element by element.
+
+    >>> rint([0.5, 1.5, -1.7]).numpy().tolist()
+    [0.0, 2.0, -2.0]
+    """
+    return apply(RINT, (x,), {}, name)
+
+
+def nextafter(x1: Any, x2: Any, name: str | None = None) -> Any:
+    """Return the number after x1 in the direction of x2, element by element.
+
+    >>> nextafter([1.0], [2.0]).numpy().tolist()
+    [1.0000001192092896]
+    """
+    return apply(NEXT_AFTER, (x1, x2), {}, name)

@@ -1,0 +1,1 @@
+"""What runs when: waiting, choosing, checking, printing."""

@@ -1,0 +1,232 @@
+"""Assertions that compare tensors: they fail in a run, or at once where all is known.
+
+Each has two faces: TensorFlow 2's, and the older one, which can show other data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.errors import InvalidArgumentError
+from berth.ops.compose import convert, is_eager, scope
+from berth.ops.elementwise import compare
+from berth.ops.elementwise.unary import abs as absolute
+from berth.ops.flow.control import Assert
+from berth.ops.reductions.reduction import reduce_all
+
+Holds = Callable[[Any, Any], Any]
+
+# --- comparisons ----------------------------------------------------------------------------
+
+
+def _name_of(tensor: Any) -> str:
+    if is_eager():
+        return f"shape={tensor.shape} dtype={tensor.dtype.name}"
+    return str(tensor.name)
+
+
+def _asserts(holds: Any, data: Sequence[Any], summarize: int | None) -> Any:
+    return Assert(reduce_all(holds), data, summarize)
+
+
+def _comparison(name: str, symbol: str, holds: Holds) -> tuple[Any, Any]:
+    """Make both faces of the assertion that two tensors compare, element by element."""
+
+    def check(
+        x: Any, y: Any, data: Any, summarize: int | None, message: str | None, scope_name: Any
+    ) -> Any:
+        with scope(name, scope_name):
+            x = convert(x, None, "x")
+            y = convert(y, x.dtype if not hasattr(y, "dtype") else None, "y")
+            if is_eager():
+                return _compare_now(x, y, symbol, holds, summarize, message)
+            if x.value is not None and y.value is not None:
+                _compare_known(x, y, symbol, message)
+            shown = [f"Condition x {symbol} y did not hold element-wise:"]
+            shown += [f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
+            told = [] if message is None else [message]
+            return _asserts(holds(x, y), [*told, *(shown if data is None else data)], summarize)
+
+    def assertion(
+        x: Any,
+        y: Any,
+        message: str | None = None,
+        summarize: int | None = None,
+        name: str | None = None,
+    ) -> Any:
+        return check(x, y, None, summarize, message, name)
+
+    def assertion_v1(
+        x: Any,
+        y: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Any:
+        return check(x, y, data, summarize, message, name)
+
+    return _named(name, f"x {symbol} y, element by element", assertion, assertion_v1)
+
+
+def _named(name: str, what: str, assertion: Any, assertion_v1: Any) -> tuple[Any, Any]:
+    for function, suffix in ((assertion, ""), (assertion_v1, "_v1")):
+        function.__name__ = function.__qualname__ = f"{name}{suffix}"
+        function.__doc__ = f"Fail unless {what}."
+    return assertion, assertion_v1
+
+
+def _compare_now(
+    x: Any, y: Any, symbol: str, holds: Holds, summarize: int | None, message: str | None
+) -> None:
+    held = holds(x, y)
+    if bool(reduce_all(held)):
+        return
+    n_shown = 3 if summarize is None else summarize
+    lines = [] if message is None else [message]
+    lines.append(f"Condition x {symbol} y did not hold.")
+    if x.dims == y.dims and x.dims:
+        wrong = ~held.value
+        where = np.argwhere(wrong)[:n_shown] if n_shown >= 0 else np.argwhere(wrong)
+        lines += [f"Indices of first {len(where)} different values:", str(where)]
+        for name, tensor in (("x", x), ("y", y)):
+            lines += [f"Corresponding {name} values:", str(tensor.value[wrong][: len(where)])]
+    for name, tensor in (("x", x), ("y", y)):
+        flat = tensor.value.reshape(-1)
+        flat = flat if n_shown < 0 else flat[:n_shown]
+        lines += [f"First {len(flat)} elements of {name}:", str(flat)]
+    raise InvalidArgumentError(None, None, "\n".join(lines))
+
+
+_NUMPY = {
+    "==": np.equal,
+    "!=": np.not_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+}
+
+
+def _compare_known(x: Any, y: Any, symbol: str, message: str | None) -> None:
+    """Fail while a graph is built, if two constants do not compare."""
+    if not _NUMPY[symbol](x.value, y.value).all():
+        told = "" if message is None else f"{message}\n"
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{told}Condition x {symbol} y did not hold element-wise:\nx ({x.name}) = \n"
+            f"{x.value}\ny ({y.name}) = \n{y.value}",
+        )
+
+
+assert_equal, assert_equal_v1 = _comparison("assert_equal", "==", compare.equal)
+assert_none_equal, assert_none_equal_v1 = _comparison(
+    "assert_none_equal", "!=", compare.not_equal
+)
+assert_less, assert_less_v1 = _comparison("assert_less", "<", compare.less)
+assert_less_equal, assert_less_equal_v1 = _comparison(
+    "assert_less_equal", "<=", compare.less_equal
+)
+assert_greater, assert_greater_v1 = _comparison("assert_greater", ">", compare.greater)
+assert_greater_equal, assert_greater_equal_v1 = _comparison(
+    "assert_greater_equal", ">=", compare.greater_equal
+)
+
+# --- signs ----------------------------------------------------------------------------------
+
+
+def _sign(name: str, symbol: str, holds: Holds) -> tuple[Any, Any]:
+    """Make both faces of the assertion that all elements are on one side of 0."""
+
+    def check(
+        x: Any, data: Any, summarize: int | None, message: str | None, scope_name: Any
+    ) -> Any:
+        with scope(name, scope_name):
+            x = convert(x, None, "x")
+            told = f"{message}.  " if message else ""
+            condition = f"Condition x {symbol} 0 did not hold element-wise:"
+            held = holds(x, 0)
+            if is_eager():
+                if not bool(reduce_all(held)):
+                    items = [str(item) for item in x.value.reshape(-1)]
+                    raise InvalidArgumentError(
+                        None, None, f"{told}\n{condition}\nx ({_name_of(x)}) = \n{items}"
+                    )
+                return None
+            shown = [told, condition, f"x ({x.name}) = ", x]
+            return _asserts(held, shown if data is None else data, summarize)
+
+    def assertion(
+        x: Any,
+        message: str | None = None,
+        summarize: int | None = None,
+        name: str | None = None,
+    ) -> Any:
+        return check(x, None, summarize, message, name)
+
+    def assertion_v1(
+        x: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Any:
+        return check(x, data, summarize, message, name)
+
+    return _named(name, f"x {symbol} 0, element by element", assertion, assertion_v1)
+
+
+assert_positive, assert_positive_v1 = _sign("assert_positive", ">", compare.greater)
+assert_negative, assert_negative_v1 = _sign("assert_negative", "<", compare.less)
+assert_non_negative, assert_non_negative_v1 = _sign(
+    "assert_non_negative", ">=", compare.greater_equal
+)
+assert_non_positive, assert_non_positive_v1 = _sign(
+    "assert_non_positive", "<=", compare.less_equal
+)
+
+# --- nearly equal ---------------------------------------------------------------------------
+
+
+def assert_near(
+    x: Any,
+    y: Any,
+    rtol: Any = None,
+    atol: Any = None,
+    message: str | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Fail unless x and y are nearly equal, element by element: ``atol + rtol * abs(y)`` apart.
+
+    >>> assert_near([1.0], [1.0])
+    """
+    return assert_near_v1(x, y, rtol, atol, None, summarize, message, name)
+
+
+def assert_near_v1(
+    x: Any,
+    y: Any,
+    rtol: Any = None,
+    atol: Any = None,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Fail unless x and y are nearly equal, as `assert_near`."""
+    with scope("assert_near", name):
+        x = convert(x, None, "x")
+        y = convert(y, x.dtype if not hasattr(y, "dtype") else None, "y")
+        least = 10 * np.finfo(x.dtype.as_numpy_dtype).eps
+        rtol = convert(least if rtol is None else rtol, x.dtype, "rtol")
+        atol = convert(least if atol is None else atol, x.dtype, "atol")
+        if data is None:
+            told = f"x and y not equal to tolerance rtol = {rtol!s}, atol = {atol!s}"
+            data = [message or "", told, f"x ({_name_of(x)}) = ", x, f"y ({_name_of(y)}) = ", y]
+        held = compare.less_equal(absolute(x - y), atol + rtol * absolute(y))
+        return _asserts(held, data, summarize)

@@ -1,0 +1,240 @@
+"""Checks of ranks, types and numbers: at once where a graph knows enough, else in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import FLOATING, as_dtype
+from berth.errors import InvalidArgumentError
+from berth.ops.arrays.metadata import rank as rank_of
+from berth.ops.arrays.metadata import shape as shape_of
+from berth.ops.builder import apply
+from berth.ops.compose import convert, is_eager, scope
+from berth.ops.elementwise import compare
+from berth.ops.flow.assertions import Holds
+from berth.ops.flow.control import Assert, no_op
+from berth.ops.opdef import Call, Launch, OpDef, everywhere
+from berth.ops.reductions.reduction import reduce_any
+from berth.ops.rules import like_first
+
+# --- ranks and types ------------------------------------------------------------------------
+
+
+def _check_rank(
+    x: Any,
+    ranks: Sequence[Any],
+    phrase: str,
+    holds: Holds,
+    message: str | None,
+    name: str,
+    data: Any = None,
+    summarize: int | None = None,
+) -> Any:
+    with scope(name):
+        x = convert(x, None, "x")
+        told = f"{message}.  " if message else ""
+        label = "" if is_eager() else x.name
+        known = all(isinstance(rank, int | np.integer) for rank in ranks)
+        if x.dims is not None and known:
+            if any(holds(len(x.dims), rank) for rank in ranks):
+                return no_op()
+            wanted = ranks[0] if len(ranks) == 1 and "in" not in phrase else tuple(ranks)
+            raise ValueError(
+                f"{told}Tensor {label} must have rank {phrase}{wanted}.  Received rank "
+                f"{len(x.dims)}, shape {x.shape}"
+            )
+        held = reduce_any([holds(rank_of(x), rank) for rank in ranks])
+        shown = [told, f"Tensor {label} must have rank {phrase}".rstrip(), *ranks]
+        shown += ["Received shape: ", shape_of(x)]
+        return Assert(held, shown if data is None else data, summarize)
+
+
+def _is(have: Any, wanted: Any) -> Any:
+    """Compare ranks: numbers, or tensors, which ``==`` may tell apart by identity."""
+    return have == wanted if isinstance(have, int) else compare.equal(have, wanted)
+
+
+def _is_at_least(have: Any, wanted: Any) -> Any:
+    return have >= wanted
+
+
+def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> Any:
+    """Fail unless a tensor has a rank.
+
+    >>> assert_rank([1, 2], 1)
+    """
+    return _check_rank(x, [rank], "", _is, message, name or "assert_rank")
+
+
+def assert_rank_v1(
+    x: Any,
+    rank: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Fail as `assert_rank` does; in a run, with data of one's own."""
+    name = name or "assert_rank"
+    return _check_rank(x, [rank], "", _is, message, name, data, summarize)
+
+
+def assert_rank_at_least(
+    x: Any, rank: Any, message: str | None = None, name: str | None = None
+) -> Any:
+    """Fail unless a tensor has a rank, or a higher one.
+
+    >>> assert_rank_at_least([[1, 2]], 1)
+    """
+    name = name or "assert_rank_at_least"
+    return _check_rank(x, [rank], "at least ", _is_at_least, message, name)
+
+
+def assert_rank_at_least_v1(
+    x: Any,
+    rank: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Fail as `assert_rank_at_least` does; in a run, with data of one's own."""
+    name = name or "assert_rank_at_least"
+    return _check_rank(x, [rank], "at least ", _is_at_least, message, name, data, summarize)
+
+
+def assert_rank_in(
+    x: Any, ranks: Any, message: str | None = None, name: str | None = None
+) -> Any:
+    """Fail unless a tensor has one of several ranks.
+
+    >>> assert_rank_in([1, 2], [0, 1])
+    """
+    return _check_rank(x, list(ranks), "in ", _is, message, name or "assert_rank_in")
+
+
+def assert_rank_in_v1(
+    x: Any,
+    ranks: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Fail as `assert_rank_in` does; in a run, with data of one's own."""
+    name = name or "assert_rank_in"
+    return _check_rank(x, list(ranks), "in ", _is, message, name, data, summarize)
+
+
+def assert_type(
+    tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
+) -> Any:
+    """Fail unless the elements of a tensor are of a type.
+
+    >>> assert_type(1.0, "float32")
+    """
+    with scope("assert_type", name):
+        tensor, wanted = convert(tensor), as_dtype(tf_type)
+        if tensor.dtype.base_dtype is not wanted:
+            told = f"{message}.  " if message else ""
+            label = "tensor" if is_eager() else tensor.name
+            raise TypeError(
+                f"{told}{label} must be of type {wanted!r}; got {tensor.dtype.base_dtype!r}"
+            )
+        return no_op()
+
+
+def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Any:
+    """Fail unless the elements of a tensor are integers.
+
+    >>> assert_integer([1, 2])
+    """
+    with scope("assert_integer", name):
+        x = convert(x, None, "x")
+        if not x.dtype.is_integer:
+            told = f"{message}.  " if message else ""
+            label = "tensor" if is_eager() else x.name
+            raise TypeError(
+                f'{told}Expected "x" to be integer type.  Found: {label} of dtype '
+                f"<dtype: '{x.dtype.name}'>"
+            )
+        return no_op()
+
+
+def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> Any:
+    """Return a tensor; fail unless it has no axes.
+
+    >>> int(assert_scalar(3))
+    3
+    """
+    with scope("assert_scalar", name):
+        tensor = convert(tensor)
+        if tensor.dims:
+            told = f"{message or ''}"
+            where = "" if is_eager() else f" for {tensor.name}"
+            raise ValueError(f"{told}Expected scalar shape{where}, saw shape: {tensor.shape}.")
+        return tensor
+
+
+def assert_scalar_v1(tensor: Any, name: str | None = None, message: str | None = None) -> Any:
+    """Return a tensor; fail unless it has no axes, as `assert_scalar`."""
+    return assert_scalar(tensor, message, name)
+
+
+# --- numbers --------------------------------------------------------------------------------
+
+
+def _bind_check(launch: Launch) -> Call:
+    return _check, (launch.xp, launch.inputs[0], launch.outputs[0], launch.attrs["message"])
+
+
+def _check(xp: Any, array: Any, out: Any, message: str) -> None:
+    xp.copyto(out, array)
+    # What is no number is both the least and the greatest.
+    if not array.size or all(bool(xp.isfinite(end)) for end in (array.min(), array.max())):
+        return
+    kinds = [("Inf", xp.isinf), ("NaN", xp.isnan)]
+    found = [name for name, is_kind in kinds if bool(is_kind(array).any())]
+    raise InvalidArgumentError(
+        None, None, f"{message} : Tensor had {' and '.join(found)} values"
+    )
+
+
+CHECK_NUMERICS = OpDef(
+    "CheckNumerics",
+    "tensor:T",
+    like_first,
+    types={"T": FLOATING},
+    kernels=everywhere(_bind_check, FLOATING),
+    is_stateful=True,
+)
+
+
+def check_numerics(tensor: Any, message: str, name: str | None = None) -> Any:
+    """Return a tensor; a run fails if it holds infinities, or what is no number.
+
+    >>> check_numerics([1.0, 2.0], "oh").numpy().tolist()
+    [1.0, 2.0]
+    """
+    return apply(CHECK_NUMERICS, (tensor,), {"message": message}, name)
+
+
+def assert_all_finite(x: Any, message: str, name: str | None = None) -> Any:
+    """Return a tensor; a run fails unless all of its elements are finite.
+
+    >>> assert_all_finite([1.0, 2.0], "oh").numpy().tolist()
+    [1.0, 2.0]
+    """
+    with scope("VerifyFinite", name):
+        return check_numerics(x, message)
+
+
+def verify_tensor_all_finite(
+    t: Any = None, msg: Any = None, name: str | None = None, x: Any = None, message: Any = None
+) -> Any:
+    """Return a tensor; a run fails unless all of its elements are finite."""
+    tensor, text = x if t is None else t, message if msg is None else msg
+    return assert_all_finite(tensor, text, name)

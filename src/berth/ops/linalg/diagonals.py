@@ -1,0 +1,208 @@
+"""Matrices made of their diagonals, and diagonals taken out of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from berth.dtypes import NUMBERS, as_dtype, bool_, float32, int32
+from berth.ops.arrays.array import reshape
+from berth.ops.arrays.broadcasting import broadcast_to
+from berth.ops.arrays.filling import ones
+from berth.ops.arrays.joining import concat
+from berth.ops.arrays.metadata import shape
+from berth.ops.builder import apply
+from berth.ops.compose import convert, is_integer, is_tensor, scope
+from berth.ops.elementwise.arithmetic import minimum
+from berth.ops.linalg.bands import (
+    MATRIX_BAND_PART,
+    MATRIX_DIAG,
+    MATRIX_DIAG_PART,
+    MATRIX_SET_DIAG,
+    fill_and_copy,
+    one_diagonal,
+)
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.reductions.reduction import reduce_sum
+from berth.ops.shape import bracketed, is_known
+
+# --- of matrices --------------------------------------------------------------------------
+
+
+def diag(
+    diagonal: Any,
+    name: str = "diag",
+    k: Any = 0,
+    num_rows: Any = -1,
+    num_cols: Any = -1,
+    padding_value: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Any:
+    """Make matrices of their diagonals.
+
+    >>> diag([1, 2]).numpy().tolist()
+    [[1, 0], [0, 2]]
+    >>> diag([1, 2], k=1).numpy().tolist()
+    [[0, 1, 0], [0, 0, 2], [0, 0, 0]]
+    """
+    diagonal = convert(diagonal, None, "diagonal")
+    inputs = (diagonal, k, num_rows, num_cols, _padding(padding_value, diagonal))
+    return apply(MATRIX_DIAG, inputs, {"align": align}, name)
+
+
+def _padding(value: Any, like: Any) -> Any:
+    """Return what fills gaps, as a tensor of a type that may be bool."""
+    dtype = like.dtype.base_dtype
+    if dtype is bool_ and not hasattr(value, "dtype"):
+        return convert(bool(value), dtype)
+    return convert(value, dtype)
+
+
+def diag_part(
+    input: Any,
+    name: str = "diag_part",
+    k: Any = 0,
+    padding_value: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Any:
+    """Return the diagonals of matrices, one or, packed, several.
+
+    >>> diag_part([[1, 2], [3, 4]]).numpy().tolist()
+    [1, 4]
+    >>> diag_part([[1, 2], [3, 4]], k=(-1, 0)).numpy().tolist()
+    [[1, 4], [3, 0]]
+    """
+    input = convert(input, None, "input")
+    inputs = (input, k, _padding(padding_value, input))
+    return apply(MATRIX_DIAG_PART, inputs, {"align": align}, name)
+
+
+def set_diag(
+    input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
+) -> Any:
+    """Return matrices with other diagonals.
+
+    >>> set_diag([[1, 2], [3, 4]], [0, 0]).numpy().tolist()
+    [[0, 2], [3, 0]]
+    """
+    return apply(MATRIX_SET_DIAG, (input, diagonal, k), {"align": align}, name)
+
+
+def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Any:
+    """Keep a band of so many diagonals below and above the main one; -1 keeps all.
+
+    >>> band_part([[1, 2], [3, 4]], -1, 0).numpy().tolist()
+    [[1, 0], [3, 4]]
+    """
+    return apply(MATRIX_BAND_PART, (input, num_lower, num_upper), {}, name)
+
+
+def trace(x: Any, name: str | None = None) -> Any:
+    """Return the sums of the main diagonals of matrices.
+
+    >>> trace([[1, 2], [3, 4]]).numpy().tolist()
+    5
+    """
+    with scope("Trace", name) as inner:
+        return reduce_sum(diag_part(convert(x, None, "x")), [-1], name=inner)
+
+
+def eye(
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: Any = float32,
+    name: str | None = None,
+) -> Any:
+    """Make a matrix, or a batch of them, of ones on the main diagonal and zeros elsewhere.
+
+    >>> eye(2, 3).numpy().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    wanted = as_dtype(dtype)
+    columns = num_rows if num_columns is None else num_columns
+    with scope("eye", name) as inner:
+        if is_integer(num_rows) and is_integer(columns):
+            length: Any = [min(int(num_rows), int(columns))]
+        else:
+            length = reshape(minimum(convert(num_rows, int32), convert(columns, int32)), [1])
+        unit = diag(ones(length, wanted), name=inner, num_rows=num_rows, num_cols=columns)
+        if batch_shape is None:
+            return unit
+        if is_tensor(batch_shape) or not is_known(unit.dims):
+            return broadcast_to(unit, concat([convert(batch_shape, int32), shape(unit)], 0))
+        return broadcast_to(unit, [*batch_shape, *unit.dims])
+
+
+# --- diagonals of tensors -----------------------------------------------------------------
+
+
+def _tensor_diag_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    dims = inputs[0].dims
+    return ((inputs[0].dtype.base_dtype, None if dims is None else (*dims, *dims)),)
+
+
+def _bind_tensor_diag(launch: Launch) -> Call:
+    diagonal, out = launch.inputs[0].reshape(-1), launch.outputs[0]
+    square = out.reshape(diagonal.size, diagonal.size)
+    pairs = ((one_diagonal(square, 0), diagonal),)
+    return fill_and_copy, (launch.xp.copyto, (out, 0), pairs)
+
+
+TENSOR_DIAG = OpDef(
+    "Diag",
+    "diagonal:T",
+    _tensor_diag_type,
+    types={"T": NUMBERS},
+    kernels=everywhere(_bind_tensor_diag, NUMBERS),
+)
+
+
+def _tensor_part_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    dtype, dims = inputs[0].dtype.base_dtype, inputs[0].dims
+    if dims is None:
+        return ((dtype, None),)
+    half = len(dims) // 2
+    if len(dims) % 2 or not dims:
+        raise ValueError(f"Input must have even and non-zero rank, input rank is {len(dims)}")
+    for axis, (a, b) in enumerate(zip(dims[:half], dims[half:], strict=True)):
+        if a != b and None not in (a, b):
+            raise ValueError(
+                f"Invalid shape {bracketed(dims)}: dimensions {axis} and {axis + half} do not "
+                "match."
+            )
+    sizes = zip(dims[:half], dims[half:], strict=True)
+    return ((dtype, tuple(b if a is None else a for a, b in sizes)),)
+
+
+def _bind_tensor_part(launch: Launch) -> Call:
+    out = launch.outputs[0]
+    square = launch.inputs[0].reshape(out.size, out.size)
+    return launch.xp.copyto, (out.reshape(-1), one_diagonal(square, 0))
+
+
+TENSOR_DIAG_PART = OpDef(
+    "DiagPart",
+    "input:T",
+    _tensor_part_type,
+    types={"T": NUMBERS},
+    kernels=everywhere(_bind_tensor_part, NUMBERS),
+)
+
+
+def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
+    """Make a tensor of twice the rank, with the elements where both halves of indices agree.
+
+    >>> tensor_diag([1, 2]).numpy().tolist()
+    [[1, 0], [0, 2]]
+    """
+    return apply(TENSOR_DIAG, (diagonal,), {}, name)
+
+
+def tensor_diag_part(input: Any, name: str | None = None) -> Any:
+    """Return the elements where both halves of the indices agree: undoes `tensor_diag`.
+
+    >>> tensor_diag_part([[1, 2], [3, 4]]).numpy().tolist()
+    [1, 4]
+    """
+    return apply(TENSOR_DIAG_PART, (input,), {}, name)

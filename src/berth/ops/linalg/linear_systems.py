@@ -1,0 +1,73 @@
+"""Matrices turned over, and systems of equations solved with their factors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from berth.ops.arrays.filling import range as range_of
+from berth.ops.arrays.joining import concat
+from berth.ops.arrays.metadata import rank
+from berth.ops.arrays.moving import transpose
+from berth.ops.compose import convert, scope, type_of
+from berth.ops.elementwise.arithmetic import multiply
+from berth.ops.elementwise.complex_numbers import real
+from berth.ops.elementwise.unary import log
+from berth.ops.linalg.diagonals import diag_part
+from berth.ops.linalg.matrices import cholesky, triangular_solve
+from berth.ops.reductions.reduction import reduce_sum
+
+
+def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Any:
+    """Exchange the rows and columns of matrices.
+
+    >>> matrix_transpose([[1, 2], [3, 4]]).numpy().tolist()
+    [[1, 3], [2, 4]]
+    """
+    with scope("matrix_transpose", name):
+        a = convert(a, None, "a")
+        perm: Any
+        if a.dims is not None:
+            n_axes = len(a.dims)
+            if n_axes < 2:
+                raise ValueError(
+                    "Argument `a` should be a (batch) matrix with rank >= 2.  Received `a` = "
+                    f"{a} with shape: {a.shape}"
+                )
+            perm = [*range(n_axes - 2), n_axes - 1, n_axes - 2]
+        else:
+            n_axes = rank(a)
+            perm = concat([range_of(n_axes - 2), [n_axes - 1, n_axes - 2]], 0)
+        return transpose(a, perm, conjugate=conjugate)
+
+
+def adjoint(matrix: Any, name: str | None = None) -> Any:
+    """Exchange the rows and columns of matrices, and take the conjugate.
+
+    >>> adjoint([[1j, 2]]).numpy().tolist()
+    [[-1j], [(2-0j)]]
+    """
+    with scope("adjoint", name):
+        return matrix_transpose(convert(matrix, None, "matrix"), conjugate=True)
+
+
+def logdet(matrix: Any, name: str | None = None) -> Any:
+    """Return the logarithms of the determinants of positive definite matrices.
+
+    >>> logdet([[1.0, 0.0], [0.0, 1.0]]).numpy().tolist()
+    0.0
+    """
+    with scope("logdet", name):
+        diagonal = diag_part(cholesky(matrix))
+        return multiply(2.0, reduce_sum(log(real(diagonal)), [-1]))
+
+
+def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Any:
+    """Solve equations whose matrix is given by its Cholesky factor.
+
+    >>> cholesky_solve([[2.0, 0.0], [0.0, 1.0]], [[4.0], [3.0]]).numpy().tolist()
+    [[1.0], [3.0]]
+    """
+    with scope("cholesky_solve", name):
+        chol = convert(chol, type_of(rhs), "chol")
+        half = triangular_solve(chol, rhs, lower=True, adjoint=False)
+        return triangular_solve(chol, half, lower=True, adjoint=True)

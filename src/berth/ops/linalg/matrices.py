@@ -1,0 +1,377 @@
+"""Matrices inverted, solved for and taken apart: what LAPACK does.
+
+All of it works on the last two axes, for as many matrices as the others have. The array
+module's routines return new arrays; one copy of the result is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from berth.dtypes import COMPLEX, DType, float32, float64
+from berth.errors import InvalidArgumentError
+from berth.ops.builder import apply
+from berth.ops.elementwise.complex_numbers import real
+from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.rules import Misfit, common_dims, merge_dims
+from berth.ops.shape import Dims
+
+_TYPES = (float32, float64, *COMPLEX)
+
+# --- shapes -------------------------------------------------------------------------------
+
+
+def _at_least_matrix(dims: Dims) -> None:
+    if dims is not None and len(dims) < 2:
+        raise ValueError(f"Shape must be at least rank 2 but is rank {len(dims)}")
+
+
+def _square(dims: Dims) -> Dims:
+    """Return the shape of square matrices; ValueError if they are not."""
+    _at_least_matrix(dims)
+    if dims is None:
+        return None
+    rows, columns = dims[-2:]
+    if rows != columns and None not in (rows, columns):
+        raise Misfit(
+            f"Dimensions must be equal, but are {rows} and {columns}",
+            "Input matrix must be square.",
+        )
+    size = columns if rows is None else rows
+    return (*dims[:-2], size, size)
+
+
+def _square_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return ((inputs[0].dtype.base_dtype, _square(inputs[0].dims)),)
+
+
+def _number_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    dims = _square(inputs[0].dims)
+    return ((inputs[0].dtype.base_dtype, None if dims is None else dims[:-2]),)
+
+
+def _solved_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    matrix, rhs = inputs
+    dims = _square(matrix.dims)
+    _at_least_matrix(rhs.dims)
+    if dims is None or rhs.dims is None:
+        return ((matrix.dtype.base_dtype, None),)
+    at_run = "All input tensors must have the same outer dimensions."
+    batch = merge_dims(dims[:-2], rhs.dims[:-2], at_run) or ()
+    [rows] = merge_dims(dims[-1:], rhs.dims[-2:-1], _INCOMPATIBLE) or ()
+    return ((matrix.dtype.base_dtype, (*batch, rows, rhs.dims[-1])),)
+
+
+_INCOMPATIBLE = "Input matrix and rhs are incompatible."
+
+
+def _triangular_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    matrix, rhs = inputs
+    dims = _square(matrix.dims)
+    _at_least_matrix(rhs.dims)
+    if dims is None or rhs.dims is None:
+        return ((matrix.dtype.base_dtype, None),)
+    batch = common_dims(dims[:-2], rhs.dims[:-2]) or ()
+    [rows] = merge_dims(dims[-1:], rhs.dims[-2:-1], _INCOMPATIBLE) or ()
+    return ((matrix.dtype.base_dtype, (*batch, rows, rhs.dims[-1])),)
+
+
+# --- kernels ------------------------------------------------------------------------------
+
+
+def _turned(launch: Launch) -> tuple[Any, bool]:
+    """Return the matrix with its rows and columns exchanged if the adjoint is asked for.
+
+    And whether the conjugate has yet to be taken, when its elements are there.
+    """
+    matrix = launch.inputs[0]
+    if not launch.attrs["adjoint"]:
+        return matrix, False
+    return matrix.swapaxes(-1, -2), matrix.dtype.kind == "c"
+
+
+def _bind_inverse(launch: Launch) -> Call:
+    message = "Input is not invertible."
+    return _fill, (launch.xp.linalg.inv, *_turned(launch), (), launch.outputs[0], message)
+
+
+def _bind_solve(launch: Launch) -> Call:
+    matrix, is_conjugate = _turned(launch)
+    message = "Input matrix is not invertible."
+    operands = matrix, is_conjugate, launch.inputs[1:]
+    return _fill, (launch.xp.linalg.solve, *operands, launch.outputs[0], message)
+
+
+def _bind_determinant(launch: Launch) -> Call:
+    return _fill, (launch.xp.linalg.det, launch.inputs[0], False, (), launch.outputs[0], "")
+
+
+def _fill(
+    function: Callable[..., Any],
+    matrix: Any,
+    is_conjugate: bool,
+    more: Sequence[Any],
+    out: Any,
+    error: str,
+) -> None:
+    try:
+        out[...] = function(matrix.conj() if is_conjugate else matrix, *more)
+    except np.linalg.LinAlgError:
+        raise InvalidArgumentError(None, None, error) from None
+
+
+def _bind_cholesky(launch: Launch) -> Call:
+    out = launch.outputs[0]
+    shape = (-1, *out.shape[-2:]) if out.size else (0, *out.shape[-2:])
+    each = launch.inputs[0].reshape(shape), out.reshape(shape)
+    return _cholesky, (launch.xp.linalg.cholesky, *each)
+
+
+def _cholesky(function: Callable[..., Any], matrices: Any, out: Any) -> None:
+    """Give all matrices at once to NumPy; if one has no root, that one is no number."""
+    try:
+        out[...] = function(matrices)
+    except np.linalg.LinAlgError:
+        if len(matrices) == 1:
+            out[...] = np.nan
+            return
+        for k in range(len(matrices)):
+            _cholesky(function, matrices[k : k + 1], out[k : k + 1])
+
+
+def _bind_triangular(launch: Launch) -> Call:
+    out, lower = launch.outputs[0], launch.attrs["lower"]
+    is_lower = lower != launch.attrs["adjoint"]
+    return _substitute, (launch.xp, *_turned(launch), launch.inputs[1], out, is_lower)
+
+
+def _substitute(
+    xp: Any, matrix: Any, is_conjugate: bool, rhs: Any, out: Any, is_lower: bool
+) -> None:
+    """Solve for one row after the other, of all right hand sides at once."""
+    matrix = matrix.conj() if is_conjugate else matrix
+    xp.copyto(out, rhs)
+    n_rows = out.shape[-2]
+    for k in range(n_rows) if is_lower else reversed(range(n_rows)):
+        done = slice(0, k) if is_lower else slice(k + 1, n_rows)
+        row = out[..., k : k + 1, :]
+        row -= xp.matmul(matrix[..., k : k + 1, done], out[..., done, :])
+        row /= matrix[..., k : k + 1, k : k + 1]
+
+
+def _matrix_op(name: str, arguments: str, infer: Any, bind: Bind) -> OpDef:
+    return OpDef(name, arguments, infer, types={"T": _TYPES}, kernels=everywhere(bind, _TYPES))
+
+
+MATRIX_INVERSE = _matrix_op("MatrixInverse", "input:T", _square_type, _bind_inverse)
+MATRIX_DETERMINANT = _matrix_op("MatrixDeterminant", "input:T", _number_type, _bind_determinant)
+MATRIX_SOLVE = _matrix_op("MatrixSolve", "matrix:T rhs:T", _solved_type, _bind_solve)
+CHOLESKY = _matrix_op("Cholesky", "input:T", _square_type, _bind_cholesky)
+MATRIX_TRIANGULAR_SOLVE = _matrix_op(
+    "MatrixTriangularSolve", "matrix:T rhs:T", _triangular_type, _bind_triangular
+)
+
+# --- taken apart --------------------------------------------------------------------------
+
+
+def _fill_each(function: Callable[[], Sequence[Any]], outputs: Sequence[Any]) -> None:
+    for out, part in zip(outputs, function(), strict=True):
+        out[...] = part
+
+
+def _log_determinant_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return tuple(_number_type(inputs, attrs)) * 2
+
+
+def _bind_log_determinant(launch: Launch) -> Call:
+    return _fill_each, (lambda: launch.xp.linalg.slogdet(launch.inputs[0]), launch.outputs)
+
+
+def _sizes(dims: Dims) -> tuple[int | None, int | None, int | None]:
+    """Return rows, columns, and the smaller of them."""
+    rows, columns = (None, None) if dims is None else dims[-2:]
+    return rows, columns, None if rows is None or columns is None else min(rows, columns)
+
+
+def _with_batch(dtype: DType, dims: Dims, *sizes: int | None) -> OutputType:
+    return (dtype, None if dims is None else (*dims[:-2], *sizes))
+
+
+def _qr_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    dtype, dims = inputs[0].dtype.base_dtype, inputs[0].dims
+    _at_least_matrix(dims)
+    rows, columns, least = _sizes(dims)
+    inner = rows if attrs["full_matrices"] else least
+    return (_with_batch(dtype, dims, rows, inner), _with_batch(dtype, dims, inner, columns))
+
+
+def _bind_qr(launch: Launch) -> Call:
+    mode = "complete" if launch.attrs["full_matrices"] else "reduced"
+    return _fill_each, (lambda: launch.xp.linalg.qr(launch.inputs[0], mode), launch.outputs)
+
+
+def _svd_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    dtype, dims = inputs[0].dtype.base_dtype, inputs[0].dims
+    _at_least_matrix(dims)
+    rows, columns, least = _sizes(dims)
+    values = _with_batch(dtype, dims, least)
+    if not attrs["compute_uv"]:
+        return (values,)
+    inner = (rows, columns) if attrs["full_matrices"] else (least, least)
+    left = _with_batch(dtype, dims, rows, inner[0])
+    return values, left, _with_batch(dtype, dims, columns, inner[1])
+
+
+def _bind_svd(launch: Launch) -> Call:
+    tensor, attrs = launch.inputs[0], launch.attrs
+
+    def svd() -> Sequence[Any]:
+        if not attrs["compute_uv"]:
+            return (launch.xp.linalg.svd(tensor, compute_uv=False),)
+        left, values, right = launch.xp.linalg.svd(tensor, attrs["full_matrices"])
+        return values, left, right.swapaxes(-1, -2).conj()
+
+    return _fill_each, (svd, launch.outputs)
+
+
+def _eigen_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    dtype, dims = inputs[0].dtype.base_dtype, _square(inputs[0].dims)
+    values = (dtype, None if dims is None else dims[:-1])
+    return (values, (dtype, dims)) if attrs["compute_v"] else (values,)
+
+
+def _bind_eigen(launch: Launch) -> Call:
+    tensor = launch.inputs[0]
+    if launch.attrs["compute_v"]:
+        return _fill_each, (lambda: launch.xp.linalg.eigh(tensor), launch.outputs)
+    return _fill_each, (lambda: (launch.xp.linalg.eigvalsh(tensor),), launch.outputs)
+
+
+LOG_MATRIX_DETERMINANT = _matrix_op(
+    "LogMatrixDeterminant", "input:T", _log_determinant_type, _bind_log_determinant
+)
+QR = _matrix_op("Qr", "input:T", _qr_type, _bind_qr)
+SVD = _matrix_op("Svd", "input:T", _svd_type, _bind_svd)
+SELF_ADJOINT_EIG = _matrix_op("SelfAdjointEigV2", "input:T", _eigen_type, _bind_eigen)
+
+# --- what users call ----------------------------------------------------------------------
+
+
+def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
+    """Return the inverses of square matrices, or of their adjoints.
+
+    >>> inv([[2.0, 0.0], [0.0, 4.0]]).numpy().tolist()
+    [[0.5, 0.0], [0.0, 0.25]]
+    """
+    return apply(MATRIX_INVERSE, (input,), {"adjoint": bool(adjoint)}, name)
+
+
+def det(input: Any, name: str | None = None) -> Any:
+    """Return the determinants of square matrices.
+
+    >>> det([[2.0, 0.0], [0.0, 4.0]]).numpy().tolist()
+    8.0
+    """
+    return apply(MATRIX_DETERMINANT, (input,), {}, name)
+
+
+class LogMatrixDeterminant(NamedTuple):
+    """Signs of determinants, and the logarithms of their sizes."""
+
+    sign: Any
+    log_abs_determinant: Any
+
+
+def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
+    """Return the signs of determinants, and the logarithms of their sizes.
+
+    >>> slogdet([[1.0, 0.0], [0.0, -1.0]]).sign.numpy().tolist()
+    -1.0
+    """
+    return LogMatrixDeterminant(*apply(LOG_MATRIX_DETERMINANT, (input,), {}, name))
+
+
+def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Any:
+    """Return what a matrix, or its adjoint, has to be multiplied with to give `rhs`.
+
+    >>> solve([[2.0, 0.0], [0.0, 4.0]], [[1.0], [1.0]]).numpy().tolist()
+    [[0.5], [0.25]]
+    """
+    return apply(MATRIX_SOLVE, (matrix, rhs), {"adjoint": bool(adjoint)}, name)
+
+
+def triangular_solve(
+    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
+) -> Any:
+    """Solve as `solve` does; only the lower, or upper, triangle of the matrix is looked at.
+
+    >>> triangular_solve([[2.0, 9.0], [1.0, 4.0]], [[2.0], [5.0]]).numpy().tolist()
+    [[1.0], [1.0]]
+    """
+    attrs = {"lower": bool(lower), "adjoint": bool(adjoint)}
+    return apply(MATRIX_TRIANGULAR_SOLVE, (matrix, rhs), attrs, name)
+
+
+def cholesky(input: Any, name: str | None = None) -> Any:
+    """Return the lower triangular L with L Lᴴ = x, of positive definite matrices.
+
+    >>> cholesky([[4.0, 2.0], [2.0, 2.0]]).numpy().tolist()
+    [[2.0, 0.0], [1.0, 1.0]]
+    """
+    return apply(CHOLESKY, (input,), {}, name)
+
+
+class Qr(NamedTuple):
+    """An orthogonal and a triangular factor."""
+
+    q: Any
+    r: Any
+
+
+def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
+    """Return matrices as products of one with orthonormal columns and an upper triangular one.
+
+    >>> qr([[1.0, 0.0], [0.0, 1.0]]).r.numpy().shape
+    (2, 2)
+    """
+    return Qr(*apply(QR, (input,), {"full_matrices": bool(full_matrices)}, name))
+
+
+def svd(
+    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
+) -> Any:
+    """Return singular values s, and u and v with u diag(s) vᴴ = x unless only s is asked for.
+
+    >>> svd([[0.0, 2.0], [1.0, 0.0]], compute_uv=False).numpy().tolist()
+    [2.0, 1.0]
+    """
+    attrs = {"full_matrices": bool(full_matrices), "compute_uv": bool(compute_uv)}
+    parts = apply(SVD, (tensor,), attrs, name)
+    if not compute_uv:
+        return real(parts)
+    values, left, right = parts
+    return real(values), left, right
+
+
+def eigh(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
+    """Return eigenvalues, the least first, and eigenvectors of self-adjoint matrices.
+
+    Only the lower triangle is looked at.
+
+    >>> eigh([[2.0, 0.0], [0.0, 1.0]])[0].numpy().tolist()
+    [1.0, 2.0]
+    """
+    values, vectors = apply(SELF_ADJOINT_EIG, (tensor,), {"compute_v": True}, name)
+    return values, vectors
+
+
+def eigvalsh(tensor: Any, name: str | None = None) -> Any:
+    """Return the eigenvalues of self-adjoint matrices, the least first.
+
+    >>> eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy().tolist()
+    [1.0, 2.0]
+    """
+    return apply(SELF_ADJOINT_EIG, (tensor,), {"compute_v": False}, name)

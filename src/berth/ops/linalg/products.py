@@ -1,0 +1,159 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from berth.dtypes import COMPLEX, FLOATING, int16, int32, int64
+from berth.ops.builder import apply
+from berth.ops.compose import convert, is_tensor, scope, type_of
+from berth.ops.elementwise.unary import conj
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.rules import Misfit, common_dims
+from berth.ops.shape import Dims, bracketed
+
+_PRODUCT_TYPES = (*FLOATING, int16, int32, int64, *COMPLEX)
+
+
+def _flops(inputs: Sequence[Typed], outputs: Sequence[Typed]) -> float:
+    """Count a multiplication and an addition for each pair of factors."""
+    n_factors, n_products = 1.0, 1.0
+    for size in inputs[0].dims or ():
+        n_factors *= size or 0
+    for size in (outputs[0].dims or ())[-1:]:
+        n_products *= size or 0
+    return 2.0 * n_factors * n_products
+
+
+# --- two matrices -------------------------------------------------------------------------
+
+
+def _product_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    a, b = inputs
+    for tensor in inputs:
+        if tensor.dims is not None and len(tensor.dims) != 2:
+            rank = len(tensor.dims)
+            raise Misfit(
+                f"Shape must be rank 2 but is rank {rank}",
+                f"In[0] and In[1] ndims must be == 2: {rank}",
+            )
+    rows, inner = _matrix(a.dims, attrs["transpose_a"])
+    other, columns = _matrix(b.dims, attrs["transpose_b"])
+    _check_inner(inner, other, inputs)
+    return ((a.dtype.base_dtype, (rows, columns)),)
+
+
+def _matrix(dims: Dims, is_transposed: bool) -> tuple[int | None, int | None]:
+    if dims is None:
+        return None, None
+    rows, columns = dims[-2:]
+    return (columns, rows) if is_transposed else (rows, columns)
+
+
+def _check_inner(a: int | None, b: int | None, inputs: Sequence[Typed]) -> None:
+    if a != b and None not in (a, b):
+        shapes = [bracketed(tensor.dims) for tensor in inputs]
+        raise Misfit(
+            f"Dimensions must be equal, but are {a} and {b}",
+            f"Matrix size-incompatible: In[0]: {shapes[0]}, In[1]: {shapes[1]}",
+        )
+
+
+def _bind_matmul(launch: Launch) -> Call:
+    a, b = launch.inputs
+    a = a.T if launch.attrs["transpose_a"] else a
+    b = b.T if launch.attrs["transpose_b"] else b
+    return launch.xp.matmul, (a, b, launch.outputs[0])
+
+
+MATMUL = OpDef(
+    "MatMul",
+    "a:T b:T",
+    _product_type,
+    types={"T": _PRODUCT_TYPES},
+    kernels=everywhere(_bind_matmul, _PRODUCT_TYPES),
+    flops=_flops,
+)
+
+# --- stacks of matrices -------------------------------------------------------------------
+
+
+def _batch_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    x, y = inputs
+    for tensor in inputs:
+        if tensor.dims is not None and len(tensor.dims) < 2:
+            raise ValueError(f"Shape must be at least rank 2 but is rank {len(tensor.dims)}")
+    rows, inner = _matrix(x.dims, attrs["adj_x"])
+    other, columns = _matrix(y.dims, attrs["adj_y"])
+    _check_inner(inner, other, inputs)
+    if x.dims is None or y.dims is None:
+        return ((x.dtype.base_dtype, None),)
+    try:
+        batch = common_dims(x.dims[:-2], y.dims[:-2])
+    except Misfit as error:
+        at_run = (
+            "In[0] and In[1] must have compatible batch dimensions: "
+            f"{bracketed(x.dims)} vs. {bracketed(y.dims)}"
+        )
+        raise Misfit(str(error), at_run) from None
+    return ((x.dtype.base_dtype, (*(batch or ()), rows, columns)),)
+
+
+def _bind_batch_matmul(launch: Launch) -> Call:
+    x, y = launch.inputs
+    x = x.swapaxes(-1, -2) if launch.attrs["adj_x"] else x
+    y = y.swapaxes(-1, -2) if launch.attrs["adj_y"] else y
+    return launch.xp.matmul, (x, y, launch.outputs[0])
+
+
+BATCH_MATMUL = OpDef(
+    "BatchMatMulV2",
+    "x:T y:T",
+    _batch_type,
+    types={"T": _PRODUCT_TYPES},
+    kernels=everywhere(_bind_batch_matmul, _PRODUCT_TYPES),
+    flops=_flops,
+)
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Multiply matrices, or stacks of them, each turned over first if that is asked.
+
+    >>> matmul([[1, 2], [3, 4]], [[1], [1]]).numpy().tolist()
+    [[3], [7]]
+    >>> matmul([[1, 2]], [[3, 4]], transpose_b=True).numpy().tolist()
+    [[11]]
+    """
+    for turn, adjoint, which in (
+        (transpose_a, adjoint_a, "a"),
+        (transpose_b, adjoint_b, "b"),
+    ):
+        if turn and adjoint:
+            raise ValueError(
+                f"Only one of `transpose_{which}` and `adjoint_{which}` can be True. Received "
+                f"`transpose_{which}`={turn}, `adjoint_{which}`={adjoint}."
+            )
+    turns = bool(transpose_a or adjoint_a), bool(transpose_b or adjoint_b)
+    if is_tensor(a) and is_tensor(b) and not (adjoint_a or adjoint_b):
+        return _multiply(a, b, turns, name or "MatMul")
+    with scope("MatMul", name) as inner:
+        a = convert(a, type_of(b), "a")
+        b = convert(b, type_of(a), "b")
+        # A turned stack is never conjugated by its kernel, so `adj_x` only turns it here.
+        return _multiply(conj(a) if adjoint_a else a, conj(b) if adjoint_b else b, turns, inner)
+
+
+def _multiply(a: Any, b: Any, turns: tuple[bool, bool], name: str) -> Any:
+    if all(tensor.dims is not None and len(tensor.dims) <= 2 for tensor in (a, b)):
+        attrs = {"transpose_a": turns[0], "transpose_b": turns[1]}
+        return apply(MATMUL, (a, b), attrs, name)
+    return apply(BATCH_MATMUL, (a, b), {"adj_x": turns[0], "adj_y": turns[1]}, name)

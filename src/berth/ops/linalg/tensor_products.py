@@ -1,0 +1,296 @@
+"""einsum, tensordot and other sums of products, in the steps of `contraction`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import combinations
+from string import ascii_letters
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import REAL
+from berth.ops.arrays.array import expand_dims, reshape, squeeze
+from berth.ops.arrays.joining import concat
+from berth.ops.arrays.metadata import shape
+from berth.ops.builder import apply
+from berth.ops.compose import convert, is_integer, scope, type_of
+from berth.ops.linalg.contraction import (
+    EINSUM,
+    ELLIPSIS,
+    Labels,
+    read_labels,
+    unique,
+    without,
+    write,
+)
+from berth.ops.linalg.products import matmul
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.reductions.reduction import reduce_prod, reduce_sum
+from berth.ops.rules import merge_dims
+
+# --- einsum -------------------------------------------------------------------------------
+
+
+def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Multiply tensors whose axes have names, and sum over those that the output lacks.
+
+    >>> einsum("ij,jk->ik", [[1, 2]], [[3], [4]]).numpy().tolist()
+    [[11]]
+    >>> einsum("ii", [[1, 2], [3, 4]]).numpy().tolist()
+    5
+    """
+    name = kwargs.pop("name", None)
+    kwargs.pop("optimize", None)  # of several tensors the smallest products are made first
+    if kwargs:
+        raise TypeError(
+            f"Invalid keyword arguments for einsum: {', '.join(kwargs)}. Expected: name, "
+            "optimize"
+        )
+    if len(inputs) == 1 and isinstance(inputs[0], list | tuple) and "," in equation:
+        inputs = tuple(inputs[0])
+    sides, output = _read_equation(equation, len(inputs))
+    with scope("einsum", name):
+        known = next((t for t in map(type_of, inputs) if t is not None), None)
+        operands = []
+        for labels, value in zip(sides, inputs, strict=True):
+            tensor = convert(value, None if type_of(value) else known)
+            operands.append((_explicit(labels, tensor), tensor))
+        if ELLIPSIS not in output and any(ELLIPSIS in labels for labels, _ in operands):
+            raise ValueError(
+                "Output contains broadcasting dimensions but no ellipsis (...) was found in "
+                "the output subscripts."
+            )
+        while len(operands) > 1:
+            operands = _join_a_pair(operands, output)
+        [(labels, tensor)] = operands
+        labels, tensor = _prepared(labels, tensor, output)
+        return _turned(labels, tensor, output)
+
+
+def _read_equation(equation: str, n_tensors: int) -> tuple[list[Labels], Labels]:
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    inputs = [read_labels(text, equation) for text in left.split(",")]
+    if len(inputs) != n_tensors:
+        raise ValueError(
+            f'Got {n_tensors} inputs for equation "{equation}", expecting {len(inputs)}'
+        )
+    used = [label for labels in inputs for label in labels]
+    if arrow:
+        output = read_labels(right, equation)
+    else:
+        once = sorted(x for x in set(used) if used.count(x) == 1 and x != ELLIPSIS)
+        output = (ELLIPSIS, *once) if ELLIPSIS in used else tuple(once)
+    for label in without(output, ELLIPSIS):
+        if label not in used:
+            raise ValueError(
+                f"Output subscripts contain the label {label} not present in the input "
+                "subscripts."
+            )
+    return inputs, output
+
+
+Operand = tuple[Labels, Any]
+
+
+def _explicit(labels: Labels, tensor: Any) -> Labels:
+    """Drop an ellipsis that stands for no axis; ValueError if there are not enough axes."""
+    if tensor.dims is None:
+        return labels
+    named = without(labels, ELLIPSIS)
+    if len(named) > len(tensor.dims) or (named == labels and len(named) < len(tensor.dims)):
+        raise ValueError(
+            f"Expected input of subscripts {write(labels)!r} to have rank {len(named)} but "
+            f"got: {len(tensor.dims)}"
+        )
+    return named if len(named) == len(tensor.dims) else labels
+
+
+def _prepared(labels: Labels, tensor: Any, kept: Sequence[str]) -> Operand:
+    """Take diagonals of labels that are there twice; sum over those that nobody needs."""
+    once = unique(labels)
+    tensor = _turned(labels, tensor, once)
+    axes = [position - len(once) for position, x in enumerate(once) if x not in kept]
+    if not axes:
+        return once, tensor
+    left = tuple(label for label in once if label in kept)
+    return left, reduce_sum(tensor, np.array(axes, np.int32))
+
+
+def _turned(labels: Labels, tensor: Any, wanted: Labels) -> Any:
+    """Put axes in another order, or on diagonals."""
+    if ELLIPSIS not in labels:
+        wanted = without(wanted, ELLIPSIS)
+    if labels == wanted:
+        return tensor
+    return apply(EINSUM, (tensor,), {"equation": f"{write(labels)}->{write(wanted)}"})
+
+
+def _join_a_pair(operands: list[Operand], output: Labels) -> list[Operand]:
+    """Replace two tensors by their product, those two of which it is smallest."""
+    pairs = list(combinations(range(len(operands)), 2))
+    kept = {pair: _kept_of(operands, pair, output) for pair in pairs}
+    sizes = _sizes(operands)
+    best = min(pairs, key=lambda pair: math.prod(sizes.get(label, 1) for label in kept[pair]))
+    rest = [operand for k, operand in enumerate(operands) if k not in best]
+    return [_joined(operands[best[0]], operands[best[1]], kept[best]), *rest]
+
+
+def _kept_of(operands: Sequence[Operand], pair: tuple[int, int], output: Labels) -> Labels:
+    """Return the labels of a pair that the output or another tensor needs."""
+    first, second = (operands[k][0] for k in pair)
+    others = [labels for k, (labels, _) in enumerate(operands) if k not in pair]
+    needed = {*output, *(label for labels in others for label in labels)}
+    last = () if others else output  # the last product can be made in the order that is wanted
+    return unique([x for x in (*last, *first, *second) if x in needed and x in first + second])
+
+
+def _sizes(operands: Sequence[Operand]) -> dict[str, int]:
+    """Return the sizes of labels, as far as they are known."""
+    sizes: dict[str, int] = {}
+    for labels, tensor in operands:
+        if tensor.dims is not None and ELLIPSIS not in labels:
+            known = zip(labels, tensor.dims, strict=False)
+            sizes |= {label: size for label, size in known if size is not None}
+    return sizes
+
+
+def _joined(first: Operand, second: Operand, kept: Labels) -> Operand:
+    a, x = _prepared(*first, kept=(*kept, *second[0]))
+    b, y = _prepared(*second, kept=(*kept, *first[0]))
+    equation = f"{write(a)},{write(b)}->{write(kept)}"
+    return kept, apply(EINSUM, (x, y), {"equation": equation})
+
+
+# --- tensordot ----------------------------------------------------------------------------
+
+
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+    """Sum the products of two tensors over axes of each: so many, or the ones given.
+
+    >>> tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]], 1).numpy().tolist()
+    [[1, 2], [3, 4]]
+    >>> tensordot([1, 2], [3, 4], [[0], [0]]).numpy().tolist()
+    11
+    """
+    with scope("Tensordot", name):
+        a = convert(a, type_of(b), "a")
+        b = convert(b, a.dtype.base_dtype, "b")
+        if a.dims is None or b.dims is None:
+            return _tensordot_of_any_rank(a, b, axes)
+        rank_a, rank_b = len(a.dims), len(b.dims)
+        axes_a, axes_b = _read_axes(axes, rank_a, rank_b)
+        names = ascii_letters[: rank_a + rank_b]
+        labels_a, labels_b = list(names[:rank_a]), list(names[rank_a:])
+        for axis_a, axis_b in zip(axes_a, axes_b, strict=True):
+            labels_b[axis_b] = labels_a[axis_a]
+        free = [x for x in (*labels_a, *labels_b) if x not in {labels_a[k] for k in axes_a}]
+        return einsum(f"{write(labels_a)},{write(labels_b)}->{write(free)}", a, b)
+
+
+def _read_axes(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
+    axes = getattr(axes, "value", axes)
+    if is_integer(axes):
+        n_axes = int(axes)
+        if n_axes < 0:
+            raise ValueError(f"`axes` must be at least 0. Received: {n_axes}.")
+        for rank, which in ((rank_a, "a"), (rank_b, "b")):
+            if n_axes > rank:
+                raise ValueError(
+                    "`axes` must not be larger than the number of dimensions of tensor "
+                    f"{which}. Received {n_axes}, vs tensor dimensions {rank}."
+                )
+        return list(range(rank_a - n_axes, rank_a)), list(range(n_axes))
+    if len(axes) != 2:
+        raise ValueError(f"`axes` must be an integer or have length 2. Received {axes}.")
+    chosen = [[int(axis) for axis in np.reshape(part, -1)] for part in axes]
+    if len(chosen[0]) != len(chosen[1]):
+        raise ValueError(
+            "Different number of contraction axes `a` and `b`, "
+            f"{len(chosen[0])} != {len(chosen[1])}."
+        )
+    return [axis % rank_a for axis in chosen[0]], [axis % rank_b for axis in chosen[1]]
+
+
+def _tensordot_of_any_rank(a: Any, b: Any, axes: Any) -> Any:
+    """Sum over the last axes of one and the first of the other, whatever else they have."""
+    if not is_integer(axes):
+        raise ValueError("tensordot over chosen axes needs tensors of known rank.")
+    split = len(a.dims) - int(axes) if a.dims is not None else -int(axes)
+    shape_a, shape_b = shape(a), shape(b)
+    free_a = shape_a[:split] if axes else shape_a
+    n_summed = reduce_prod(shape_b[: int(axes)], 0)
+    product = matmul(reshape(a, [-1, n_summed]), reshape(b, [n_summed, -1]))
+    return reshape(product, concat([free_a, shape_b[int(axes) :]], 0))
+
+
+# --- matrices and vectors -----------------------------------------------------------------
+
+
+def matvec(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    adjoint_a: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Multiply matrices with vectors.
+
+    >>> matvec([[1, 2], [3, 4]], [1, 1]).numpy().tolist()
+    [3, 7]
+    """
+    with scope("MatVec", name):
+        b = convert(b, type_of(a), "b")
+        column = expand_dims(b, axis=-1)
+        product = matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a)
+        return squeeze(product, axis=-1)
+
+
+def _cross_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    a, b = inputs
+    dims = merge_dims(a.dims, b.dims, "Both inputs must be of same shape")
+    if dims == ():
+        raise ValueError("Shape must be at least rank 1 but is rank 0")
+    if dims is not None and dims[-1] not in (3, None):
+        raise ValueError("Cross-products are only defined for 3-element vectors.")
+    return ((a.dtype.base_dtype, dims),)
+
+
+def _cross_scratch(
+    inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
+) -> Sequence[OutputType]:
+    dtype, dims = outputs[0]
+    return ((dtype, None if dims is None else dims[:-1]),)
+
+
+def _bind_cross(launch: Launch) -> Call:
+    return _cross, (launch.xp, *launch.inputs, launch.outputs[0], launch.scratch[0])
+
+
+def _cross(xp: Any, a: Any, b: Any, out: Any, other: Any) -> None:
+    for k in range(3):
+        one, two = (k + 1) % 3, (k + 2) % 3
+        xp.multiply(a[..., two], b[..., one], other)
+        xp.multiply(a[..., one], b[..., two], out[..., k])
+        xp.subtract(out[..., k], other, out[..., k])
+
+
+CROSS = OpDef(
+    "Cross",
+    "a:T b:T",
+    _cross_type,
+    types={"T": REAL},
+    kernels=everywhere(_bind_cross, REAL, _cross_scratch),
+)
+
+
+def cross(a: Any, b: Any, name: str | None = None) -> Any:
+    """Return the cross products of vectors of three elements.
+
+    >>> cross([1, 0, 0], [0, 1, 0]).numpy().tolist()
+    [0, 0, 1]
+    """
+    return apply(CROSS, (a, b), {}, name)

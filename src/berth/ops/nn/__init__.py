@@ -1,0 +1,1 @@
+"""Layers of neural networks: convolutions, pools, normalizations, activations, losses."""

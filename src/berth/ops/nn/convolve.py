@@ -1,0 +1,150 @@
+"""Convolutions that are made of `conv2d`: of sequences, with holes, of any of these."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from berth.ops.arrays.array import either_name, expand_dims, squeeze
+from berth.ops.arrays.joining import concat
+from berth.ops.compose import convert, scope
+from berth.ops.nn.convolution import conv2d, conv2d_transpose
+from berth.ops.nn.windows import check_choice, spread
+
+
+def conv1d(
+    input: Any,
+    filters: Any,
+    stride: Any,
+    padding: Any,
+    data_format: str = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Slide a filter (places, channels, features) over sequences.
+
+    >>> conv1d([[[1.0], [2.0], [3.0]]], [[[1.0]], [[10.0]]], 1, "VALID").numpy().tolist()
+    [[[21.0], [32.0]]]
+    """
+    with scope("conv1d", name) as inner:
+        axis, wide = _image_format(data_format)
+        strides = spread(stride, "stride", data_format, 1)
+        holes = spread(dilations, "dilations", data_format, 1)
+        for listed in (strides, holes):
+            listed.insert(axis, 1)
+        if isinstance(padding, list | tuple):
+            padding = [*padding[:axis], [0, 0], *padding[axis:]]
+        images, image_filters = expand_dims(input, axis), expand_dims(filters, 0)
+        convolved = conv2d(images, image_filters, strides, padding, wide, holes, inner)
+        return squeeze(convolved, [axis])
+
+
+def _image_format(data_format: str | None) -> tuple[int, str]:
+    """Return the axis that makes images of sequences, and the format of these."""
+    data_format = "NWC" if data_format is None else data_format
+    data_format = {"NHWC": "NWC", "NCHW": "NCW"}.get(data_format, data_format)
+    check_choice("conv1d", "data_format", data_format, ("NWC", "NCW"))
+    return (1, "NHWC") if data_format == "NWC" else (2, "NCHW")
+
+
+def conv1d_v1(
+    value: Any = None,
+    filters: Any = None,
+    stride: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool | None = None,
+    data_format: str | None = None,
+    name: str | None = None,
+    input: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """Do as `conv1d`, with the arguments of TensorFlow 1."""
+    value = either_name("value", value, "input", input)
+    return conv1d(value, filters, stride, padding, data_format or "NWC", dilations, name)
+
+
+def conv1d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: str = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Go from what `conv1d` puts out to what it takes in: its gradient, used forwards.
+
+    >>> conv1d_transpose([[[3.0]]], [[[1.0]], [[2.0]]], [1, 2, 1], 2).numpy().tolist()
+    [[[3.0], [6.0]]]
+    """
+    with scope("conv1d_transpose", name) as inner:
+        axis, wide = _image_format(data_format)
+        steps = spread(strides, "strides", data_format, 1)
+        holes = spread(dilations, "dilations", data_format, 1)
+        for listed in (steps, holes):
+            listed.insert(axis, 1)
+        images, image_filters = expand_dims(input, axis), expand_dims(filters, 0)
+        shape = convert(output_shape, None, "output_shape")
+        shape = concat([shape[:axis], [1], shape[axis:]], 0)
+        grown = conv2d_transpose(
+            images, image_filters, shape, steps, padding, wide, holes, inner
+        )
+        return squeeze(grown, [axis])
+
+
+def atrous_conv2d(
+    value: Any, filters: Any, rate: int, padding: Any, name: str | None = None
+) -> Any:
+    """Slide a filter with holes over images: its elements lie `rate` places apart.
+
+    >>> image = [[[[1.0], [2.0], [3.0]]]]
+    >>> atrous_conv2d(image, [[[[1.0]], [[10.0]]]], 2, "VALID").numpy().tolist()
+    [[[[31.0]]]]
+    """
+    return conv2d(value, filters, 1, padding, "NHWC", rate, name or "convolution")
+
+
+def convolution(
+    input: Any,
+    filters: Any,
+    strides: Any = None,
+    padding: Any = "VALID",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Slide a filter over sequences or images, as its rank says.
+
+    >>> convolution([[[1.0], [2.0]]], [[[1.0]], [[10.0]]]).numpy().tolist()
+    [[[21.0]]]
+    """
+    with scope("convolution", name) as inner:
+        filters = convert(filters, None, "filters")
+        rank = 4 if filters.dims is None else len(filters.dims)
+        if rank not in (3, 4):
+            raise ValueError(
+                "`num_spatial_dims` must be 1 or 2: filters of rank 3 or 4. "
+                f"Received: rank {rank}"
+            )
+        if rank == 3:
+            return conv1d(
+                input, filters, strides, padding, data_format or "NWC", dilations, inner
+            )
+        return conv2d(input, filters, strides, padding, data_format or "NHWC", dilations, inner)
+
+
+def convolution_v1(
+    input: Any,
+    filter: Any,
+    padding: Any,
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Any:
+    """Do as `convolution`, with the arguments of TensorFlow 1."""
+    filters = either_name("filter", filter, "filters", filters)
+    dilations = either_name("dilations", dilations, "dilation_rate", dilation_rate)
+    return convolution(input, filters, strides, padding, data_format, dilations, name)

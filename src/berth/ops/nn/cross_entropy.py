@@ -1,0 +1,137 @@
+"""The cross entropy of a softmax with labels, in one operation: loss and slope together.
+
+Both operations have two outputs: the loss of each row, and its slope by the row's logits,
+which costs next to nothing beside the loss and is all that the way back needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from berth.dtypes import FLOATING
+from berth.errors import InvalidArgumentError
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, everywhere
+from berth.ops.reductions.rows import Room, add_up, over_rows, room_for, shift
+from berth.ops.rules import INDEX, Misfit, check_rank, common_dims, merge_dims
+from berth.ops.shape import bracketed
+
+# --- labels are probabilities -------------------------------------------------------------
+
+
+def _loss_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    logits, labels = inputs
+    try:
+        dims = common_dims(logits.dims, labels.dims)
+    except Misfit as error:
+        sizes = f"logits_size={bracketed(logits.dims)} labels_size={bracketed(labels.dims)}"
+        at_run = f"logits and labels must be broadcastable: {sizes}"
+        raise Misfit(str(error), at_run) from None
+    dtype = logits.dtype.base_dtype
+    if dims is None:
+        return ((dtype, (None,)), (dtype, (None, None)))
+    if len(dims) != 2:
+        raise Misfit(
+            f"Shape must be rank 2 but is rank {len(dims)}",
+            "logits and labels must be either 2-dimensional, or broadcasted to be "
+            "2-dimensional",
+        )
+    return ((dtype, dims[:1]), (dtype, dims))
+
+
+def _scratch(
+    inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
+) -> Sequence[OutputType]:
+    dtype, dims = outputs[1]
+    return room_for(dtype, dims, n_threads)
+
+
+def _start(xp: Any, logits: Any, room: Room) -> None:
+    """Write to the room the shifted logits, their exp, its sum, and the sum's logarithm."""
+    shift(xp, logits, room.block, room.column)
+    xp.exp(room.block, room.other)
+    add_up(xp, room.other, room, room.column)
+    xp.log(room.column, room.second)
+
+
+def _cross_entropy(xp: Any, arrays: Sequence[Any], room: Room) -> None:
+    slope, loss, logits, labels = arrays
+    _start(xp, logits, room)
+    xp.divide(room.other, room.column, room.other)
+    xp.subtract(room.other, labels, slope)
+    xp.subtract(room.second, room.block, room.block)
+    xp.multiply(room.block, labels, room.block)
+    add_up(xp, room.block, room, room.column)
+    xp.copyto(loss, room.column[:, 0], casting="same_kind")
+
+
+def _bind_cross_entropy(launch: Launch) -> Call | Parts | None:
+    loss, slope = launch.outputs
+    wide = [launch.xp.broadcast_to(array, slope.shape) for array in launch.inputs]
+    return over_rows(launch, _cross_entropy, [slope, loss, *wide])
+
+
+SOFTMAX_CROSS_ENTROPY = OpDef(
+    "SoftmaxCrossEntropyWithLogits",
+    "features:T labels:T",
+    _loss_type,
+    types={"T": FLOATING},
+    kernels=everywhere(_bind_cross_entropy, FLOATING, _scratch),
+)
+
+# --- labels are the numbers of classes ----------------------------------------------------
+
+
+def _sparse_loss_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    logits, labels = inputs
+    check_rank(logits.dims, 2)
+    check_rank(labels.dims, 1)
+    n_rows, n_classes = logits.dims or (None, None)
+    at_run = (
+        "logits and labels must have the same first dimension, got logits shape "
+        f"{bracketed(logits.dims)} and labels shape {bracketed(labels.dims)}"
+    )
+    rows = merge_dims((n_rows,), labels.dims, at_run)
+    if n_classes == 0 and n_rows:
+        raise ValueError(
+            f"Must have at least one class, but got logits shape {bracketed(logits.dims)}"
+        )
+    dtype = logits.dtype.base_dtype
+    return ((dtype, rows), (dtype, (*(rows or (None,)), n_classes)))
+
+
+def _sparse_cross_entropy(xp: Any, arrays: Sequence[Any], room: Room) -> None:
+    slope, loss, logits, labels = arrays
+    n_rows, n_classes = slope.shape
+    if int(labels.min()) < 0 or int(labels.max()) >= n_classes:
+        raise _outside(labels.tolist(), n_classes)
+    _start(xp, logits, room)
+    here = xp.arange(n_rows), labels
+    xp.subtract(room.second[:, 0], room.block[here], loss)
+    xp.divide(room.other, room.column, room.other)
+    room.other[here] -= 1
+    xp.copyto(slope, room.other, casting="same_kind")
+
+
+def _outside(labels: list[int], n_classes: int) -> InvalidArgumentError:
+    wrong = next(label for label in labels if not 0 <= label < n_classes)
+    return InvalidArgumentError(
+        None,
+        None,
+        f"Received a label value of {wrong} which is outside the valid range of "
+        f"[0, {n_classes}).  Label values: {' '.join(map(str, labels))}",
+    )
+
+
+def _bind_sparse(launch: Launch) -> Call | Parts | None:
+    loss, slope = launch.outputs
+    return over_rows(launch, _sparse_cross_entropy, [slope, loss, *launch.inputs])
+
+
+SPARSE_SOFTMAX_CROSS_ENTROPY = OpDef(
+    "SparseSoftmaxCrossEntropyWithLogits",
+    "features:T labels:Tlabels",
+    _sparse_loss_type,
+    types={"T": FLOATING, "Tlabels": INDEX},
+    kernels=everywhere(_bind_sparse, FLOATING, _scratch),
+)

@@ -1,0 +1,264 @@
+"""Convolution channel by channel: every channel has filters of its own.
+
+The filter is (rows, columns, channels, multiplier); the features of one channel lie side by
+side in the output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from berth.dtypes import FLOATING
+from berth.errors import InvalidArgumentError
+from berth.ops.arrays.array import either_name
+from berth.ops.builder import apply
+from berth.ops.compose import convert, scope
+from berth.ops.nn.convolution import check_arrived, check_images, conv2d, window_attrs
+from berth.ops.nn.depthwise_kernels import (
+    bind_filter,
+    bind_forward,
+    bind_input,
+    filter_scratch,
+    forward_scratch,
+    input_scratch,
+)
+from berth.ops.nn.windows import channel_axis, check_windows, window_dims, with_channels
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, everywhere
+from berth.ops.rules import Misfit, check_rank, shape_of_value
+
+# --- shape rules --------------------------------------------------------------------------
+
+
+def _convolved(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    images, filters = inputs
+    check_windows(attrs, "DepthwiseConv2D")
+    check_images(images.dims)
+    check_images(filters.dims, "filter")
+    sizes = (None,) * 4 if filters.dims is None else filters.dims
+    dims = (None,) * 4 if images.dims is None else images.dims
+    depth = dims[channel_axis(attrs)]
+    if depth != sizes[2] and None not in (depth, sizes[2]):
+        raise Misfit(
+            f"Dimensions must be equal, but are {depth} and {sizes[2]}",
+            f"input and filter must have the same depth: {depth} vs {sizes[2]}",
+        )
+    depth = sizes[2] if depth is None else depth
+    features = None if depth is None or sizes[3] is None else depth * sizes[3]
+    rows, columns = window_dims(dims, sizes[:2], attrs)
+    out = with_channels((dims[0], rows, columns), features, attrs)
+    return ((images.dtype.base_dtype, out),)
+
+
+def _input_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    dims = shape_of_value(inputs[0])
+    check_rank(dims, 4)
+    return ((inputs[2].dtype.base_dtype, dims or (None,) * 4),)
+
+
+def _filter_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    dims = shape_of_value(inputs[1])
+    check_rank(dims, 4)
+    return ((inputs[0].dtype.base_dtype, dims or (None,) * 4),)
+
+
+# --- checks that wait for a run -----------------------------------------------------------
+
+
+def _bind_input(launch: Launch) -> Parts | None:
+    (_, filters, grads), out = launch.inputs, launch.outputs[0]
+    _check_features(filters.shape, grads, launch.attrs)
+    what = "DepthwiseConv2DBackpropInput"
+    check_arrived(what, out.shape, filters.shape[:2], grads, launch.attrs)
+    return bind_input(launch)
+
+
+def _bind_filter(launch: Launch) -> Parts | Call | None:
+    (images, _, grads), out = launch.inputs, launch.outputs[0]
+    _check_features(out.shape, grads, launch.attrs)
+    what = "DepthwiseConv2DBackpropFilter"
+    check_arrived(what, images.shape, out.shape[:2], grads, launch.attrs)
+    return bind_filter(launch)
+
+
+def _check_features(filter_dims: Sequence[int], grads: Any, attrs: Attrs) -> None:
+    depth = grads.shape[channel_axis(attrs)]
+    if depth != filter_dims[2] * filter_dims[3]:
+        message = (
+            "Dimensions must be equal: out_backprop has "
+            f"{depth} channels, and the filter makes {filter_dims[2] * filter_dims[3]}"
+        )
+        raise InvalidArgumentError(None, None, message)
+
+
+DEPTHWISE = OpDef(
+    "DepthwiseConv2dNative",
+    "input:T filter:T",
+    _convolved,
+    types={"T": FLOATING},
+    kernels=everywhere(bind_forward, FLOATING, forward_scratch),
+)
+DEPTHWISE_BACKPROP_INPUT = OpDef(
+    "DepthwiseConv2dNativeBackpropInput",
+    "input_sizes:int32 filter:T out_backprop:T",
+    _input_type,
+    types={"T": FLOATING},
+    kernels=everywhere(_bind_input, FLOATING, input_scratch),
+    host_inputs=(0,),
+)
+DEPTHWISE_BACKPROP_FILTER = OpDef(
+    "DepthwiseConv2dNativeBackpropFilter",
+    "input:T filter_sizes:int32 out_backprop:T",
+    _filter_type,
+    types={"T": FLOATING},
+    kernels=everywhere(_bind_filter, FLOATING, filter_scratch),
+    host_inputs=(1,),
+)
+
+# --- what users call ----------------------------------------------------------------------
+
+
+def depthwise_conv2d(
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Slide filters over images, each over its own channel.
+
+    >>> image = [[[[1.0, 2.0], [3.0, 4.0]]]]
+    >>> depthwise_conv2d(image, [[[[1.0], [10.0]]]], [1, 1, 1, 1], "SAME").numpy().tolist()
+    [[[[1.0, 20.0], [3.0, 40.0]]]]
+    """
+    attrs = window_attrs("DepthwiseConv2dNative", strides, padding, data_format, dilations)
+    return apply(DEPTHWISE, (input, filter), attrs, name or "depthwise")
+
+
+def depthwise_conv2d_v1(
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Any:
+    """Do as `depthwise_conv2d`, with the arguments of TensorFlow 1."""
+    dilations = either_name("dilations", dilations, "rate", rate)
+    return depthwise_conv2d(input, filter, strides, padding, data_format, dilations, name)
+
+
+def depthwise_conv2d_native(
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
+    """Do as `depthwise_conv2d`, under the operation's own name."""
+    attrs = window_attrs("DepthwiseConv2dNative", strides, padding, data_format, dilations)
+    return apply(DEPTHWISE, (input, filter), attrs, name)
+
+
+def depthwise_conv2d_backprop_input(
+    input_sizes: Any,
+    filter: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
+    """Return the gradient of a depthwise convolution's input.
+
+    >>> grads, filters = [[[[3.0, 1.0]]]], [[[[1.0], [2.0]]]]
+    >>> back = depthwise_conv2d_backprop_input([1, 1, 1, 2], filters, grads, 1, "SAME")
+    >>> back.numpy().tolist()
+    [[[[3.0, 2.0]]]]
+    """
+    op = DEPTHWISE_BACKPROP_INPUT
+    attrs = window_attrs(op.name, strides, padding, data_format, dilations)
+    return apply(op, (input_sizes, filter, out_backprop), attrs, name)
+
+
+def depthwise_conv2d_backprop_filter(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Any:
+    """Return the gradient of a depthwise convolution's filter.
+
+    >>> images, grads = [[[[1.0, 2.0]]]], [[[[3.0, 4.0]]]]
+    >>> back = depthwise_conv2d_backprop_filter(images, [1, 1, 2, 1], grads, 1, "SAME")
+    >>> back.numpy().tolist()
+    [[[[3.0], [8.0]]]]
+    """
+    op = DEPTHWISE_BACKPROP_FILTER
+    attrs = window_attrs(op.name, strides, padding, data_format, dilations)
+    return apply(op, (input, filter_sizes, out_backprop), attrs, name)
+
+
+def separable_conv2d(
+    input: Any,
+    depthwise_filter: Any,
+    pointwise_filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Any:
+    """Slide filters over each channel by itself, then mix what came out, place by place.
+
+    >>> image = [[[[1.0, 2.0]]]]
+    >>> depthwise, pointwise = [[[[1.0], [10.0]]]], [[[[1.0], [1.0]]]]
+    >>> separable_conv2d(image, depthwise, pointwise, [1, 1, 1, 1], "SAME").numpy().tolist()
+    [[[[21.0]]]]
+    """
+    data_format = "NHWC" if data_format is None else data_format
+    with scope("separable_conv2d", name) as inner:
+        pointwise_filter = convert(pointwise_filter, None, "pointwise_filter")
+        for size in (pointwise_filter.dims or ())[:2]:
+            if size not in (1, None):
+                raise ValueError(f"Dimensions {size} and 1 are not compatible")
+        channels = depthwise_conv2d(
+            input, depthwise_filter, strides, padding, data_format, dilations, "depthwise"
+        )
+        return conv2d(channels, pointwise_filter, 1, "VALID", data_format, None, inner)
+
+
+def separable_conv2d_v1(
+    input: Any,
+    depthwise_filter: Any,
+    pointwise_filter: Any,
+    strides: Any,
+    padding: Any,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Any:
+    """Do as `separable_conv2d`, with the arguments of TensorFlow 1."""
+    dilations = either_name("dilations", dilations, "rate", rate)
+    return separable_conv2d(
+        input,
+        depthwise_filter,
+        pointwise_filter,
+        strides,
+        padding,
+        data_format,
+        dilations,
+        name,
+    )

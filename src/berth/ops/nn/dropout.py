@@ -1,0 +1,119 @@
+"""Dropout: in training, some elements are left out by chance, and the others made up for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from berth.ops.arrays.array import either_name, pack
+from berth.ops.arrays.gathering import where_v2
+from berth.ops.arrays.metadata import shape
+from berth.ops.compose import convert, scope, type_of
+from berth.ops.elementwise.arithmetic import multiply, truediv
+from berth.ops.elementwise.compare import greater_equal
+from berth.ops.random.seeded import get_seed, random_uniform
+from berth.ops.shape import TensorShape
+
+
+def dropout(
+    x: Any,
+    rate: Any,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Any:
+    """Set elements to 0, each with probability `rate`, and divide the others by 1 - rate.
+
+    Where `noise_shape` has a size of 1, all elements along the axis share one fate.
+
+    >>> dropout([1.0, 2.0], rate=0).numpy().tolist()
+    [1.0, 2.0]
+    """
+    with scope("dropout", name):
+        x = convert(x, None, "x")
+        _check(x, rate)
+        if _is_number(rate) and not rate:
+            get_seed(seed)  # other random operations draw the same numbers as otherwise
+            return x
+        dtype = x.dtype.base_dtype
+        if _is_number(rate):
+            scaled = multiply(x, 1 / (1 - float(rate)), name="Mul")
+        else:
+            rate = convert(rate, dtype, "rate")
+            scaled = truediv(x, 1 - rate)
+        noise = random_uniform(_noise_shape(x, noise_shape), dtype=dtype, seed=seed)
+        kept = greater_equal(noise, rate)
+        output = where_v2(kept, scaled, convert(0, dtype))
+        if output.dims != x.dims and x.dims is not None:
+            output.set_shape(x.dims)
+        return output
+
+
+def dropout_v1(
+    x: Any,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: Any = None,
+) -> Any:
+    """Set elements to 0, as `dropout`; `keep_prob` is 1 - rate.
+
+    >>> dropout_v1([1.0, 2.0], keep_prob=1.0).numpy().tolist()
+    [1.0, 2.0]
+    """
+    rate = either_name("rate", rate, "keep_prob", None if keep_prob is None else 1 - keep_prob)
+    if rate is None:
+        raise ValueError("`rate` must be provided. Received: rate=None")
+    return dropout(x, rate, noise_shape, seed, name)
+
+
+def _is_number(rate: Any) -> bool:
+    return isinstance(rate, int | float | np.floating | np.integer)
+
+
+def _check(x: Any, rate: Any) -> None:
+    if _is_number(rate) and not 0 <= rate < 1:
+        raise ValueError(
+            "`rate` must be a scalar tensor or a float in the range [0, 1). Received: "
+            f"rate={rate}"
+        )
+    if not x.dtype.is_floating:
+        raise ValueError(
+            "`x.dtype` must be a floating point tensor as `x` will be scaled. Received: "
+            f"x_dtype={x.dtype.base_dtype}"
+        )
+    if _is_number(rate):
+        return
+    known = type_of(rate)
+    if known is None:
+        raise ValueError(f"`rate` must be a scalar or scalar tensor. Received: rate={rate}")
+    if known is not x.dtype.base_dtype:
+        raise ValueError(
+            "`x.dtype` must be compatible with `rate.dtype`. Received: "
+            f"x.dtype={x.dtype.base_dtype} and rate.dtype={known}"
+        )
+    if rate.shape.rank not in (0, None):
+        raise ValueError(f"Shape {rate.shape} must have rank 0")
+
+
+def _noise_shape(x: Any, noise_shape: Any) -> Any:
+    """Return the shape of what decides; sizes that are left open are those of x."""
+    if noise_shape is None:
+        return shape(x)
+    if type_of(noise_shape) is not None:
+        return noise_shape
+    if isinstance(noise_shape, TensorShape):
+        noise_shape = noise_shape.as_list()
+    sizes = list(noise_shape)
+    if None not in sizes:
+        return sizes
+    known = x.dims or (None,) * len(sizes)
+    if len(known) != len(sizes):
+        raise ValueError(f"noise_shape {sizes} leaves sizes open that x does not have.")
+    filled = [given if size is None else size for given, size in zip(known, sizes, strict=True)]
+    if None not in filled:
+        return filled
+    given = shape(x)
+    return pack([given[k] if size is None else size for k, size in enumerate(filled)])

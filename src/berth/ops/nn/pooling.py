@@ -1,0 +1,269 @@
+"""Pools: the largest element of each window over images, or the mean of its elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from berth.dtypes import as_dtype, int64
+from berth.ops.arrays.array import either_name, expand_dims, squeeze
+from berth.ops.builder import apply
+from berth.ops.compose import scope, type_of
+from berth.ops.nn.pooling_ops import AVG_POOL, MAX_POOL, MAX_POOL_WITH_ARGMAX
+from berth.ops.nn.windows import (
+    FORMATS,
+    PADDINGS,
+    check_choice,
+    read_padding,
+    spread,
+)
+
+
+def _pool_attrs(
+    op_name: str, ksize: Any, strides: Any, padding: Any, data_format: str | None
+) -> dict[str, Any]:
+    data_format = "NHWC" if data_format is None else data_format
+    explicit: list[int] = []
+    if op_name != "AvgPool":
+        padding, explicit = read_padding(padding)
+    check_choice(
+        op_name, "padding", padding, PADDINGS if op_name != "AvgPool" else PADDINGS[:2]
+    )
+    check_choice(op_name, "data_format", data_format, FORMATS)
+    return {
+        "ksize": spread(ksize, "ksize", data_format),
+        "strides": spread(strides, "strides", data_format),
+        "padding": padding,
+        "explicit_paddings": explicit,
+        "data_format": data_format,
+    }
+
+
+def max_pool2d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    name: str | None = None,
+) -> Any:
+    """Return the largest element of each window, channel by channel.
+
+    >>> max_pool2d([[[[1.0], [5.0]], [[3.0], [2.0]]]], 2, 2, "VALID").numpy().tolist()
+    [[[[5.0]]]]
+    """
+    attrs = _pool_attrs("MaxPool", ksize, strides, padding, data_format)
+    return apply(MAX_POOL, (input,), attrs, name or "MaxPool2d")
+
+
+def max_pool(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Do as `max_pool2d`, for images; as `max_pool1d`, for sequences.
+
+    >>> max_pool([[[1.0], [5.0], [2.0]]], 2, 1, "VALID").numpy().tolist()
+    [[[5.0], [5.0]]]
+    """
+    if _is_sequence(input, data_format):
+        return max_pool1d(input, ksize, strides, padding, data_format or "NWC", name)
+    return max_pool2d(input, ksize, strides, padding, data_format or "NHWC", name)
+
+
+def _is_sequence(input: Any, data_format: str | None) -> bool:
+    if data_format is not None:
+        return len(data_format) == 3
+    rank = np.ndim(input) if type_of(input) is None else input.shape.rank
+    if rank not in (3, 4):
+        raise ValueError(f"`input.shape.rank` must be 3 or 4. Received: input of rank {rank}.")
+    return bool(rank == 3)
+
+
+def max_pool_v1(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Any:
+    """Do as `max_pool2d`, with the arguments of TensorFlow 1."""
+    value = either_name("value", value, "input", input)
+    return max_pool2d(value, ksize, strides, padding, data_format, name or "MaxPool")
+
+
+def avg_pool2d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    name: str | None = None,
+) -> Any:
+    """Return the mean of each window's elements, channel by channel; padding does not count.
+
+    >>> avg_pool2d([[[[1.0], [5.0]], [[3.0], [3.0]]]], 2, 1, "SAME").numpy().tolist()
+    [[[[3.0], [4.0]], [[3.0], [3.0]]]]
+    """
+    attrs = _pool_attrs("AvgPool", ksize, strides, padding, data_format)
+    return apply(AVG_POOL, (input,), attrs, name or "AvgPool2D")
+
+
+def avg_pool(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Do as `avg_pool2d`, for images; as `avg_pool1d`, for sequences.
+
+    >>> avg_pool([[[1.0], [5.0], [2.0]]], 2, 1, "VALID").numpy().tolist()
+    [[[3.0], [3.5]]]
+    """
+    if _is_sequence(input, data_format):
+        return avg_pool1d(input, ksize, strides, padding, data_format or "NWC", name)
+    return avg_pool2d(input, ksize, strides, padding, data_format or "NHWC", name or "AvgPool")
+
+
+def avg_pool_v1(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Any:
+    """Do as `avg_pool2d`, with the arguments of TensorFlow 1."""
+    value = either_name("value", value, "input", input)
+    return avg_pool2d(value, ksize, strides, padding, data_format, name or "AvgPool")
+
+
+# --- sequences ----------------------------------------------------------------------------
+
+
+def max_pool1d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NWC",
+    name: str | None = None,
+) -> Any:
+    """Return the largest element of each window over sequences.
+
+    >>> max_pool1d([[[1.0], [5.0], [2.0], [3.0]]], 2, 2, "VALID").numpy().tolist()
+    [[[5.0], [3.0]]]
+    """
+    with scope("MaxPool1d", name) as inner:
+        return _as_images(max_pool2d, input, ksize, strides, padding, data_format, inner)
+
+
+def avg_pool1d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NWC",
+    name: str | None = None,
+) -> Any:
+    """Return the mean of each window over sequences.
+
+    >>> avg_pool1d([[[1.0], [5.0], [2.0], [3.0]]], 2, 2, "VALID").numpy().tolist()
+    [[[3.0], [2.5]]]
+    """
+    with scope("AvgPool1D", name) as inner:
+        return _as_images(avg_pool2d, input, ksize, strides, padding, data_format, inner)
+
+
+def _as_images(
+    pool: Callable[..., Any],
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str,
+    name: str,
+) -> Any:
+    """Pool sequences as images of one row."""
+    check_choice("MaxPool", "data_format", data_format, ("NWC", "NCW"))
+    axis, wide = (1, "NHWC") if data_format == "NWC" else (2, "NCHW")
+    sizes = spread(ksize, "ksize", data_format, 1)
+    steps = spread(strides, "strides", data_format, 1)
+    if isinstance(padding, list | tuple):
+        padding = [*padding[:axis], [0, 0], *padding[axis:]]
+    images = expand_dims(input, axis)
+    for listed in (sizes, steps):
+        listed.insert(axis, 1)
+    return squeeze(pool(images, sizes, steps, padding, wide, name), [axis])
+
+
+# --- where the largest are ----------------------------------------------------------------
+
+
+class MaxPoolWithArgmax(NamedTuple):
+    """The largest elements of windows, and where they are."""
+
+    output: Any
+    argmax: Any
+
+
+def max_pool_with_argmax(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    output_dtype: Any = int64,
+    include_batch_in_index: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Return the largest element of each window, and its position in its flattened image.
+
+    >>> images = [[[[1.0], [5.0]], [[3.0], [2.0]]]]
+    >>> [t.numpy().tolist() for t in max_pool_with_argmax(images, 2, 2, "SAME")]
+    [[[[[5.0]]]], [[[[1]]]]]
+    """
+    if data_format != "NHWC":
+        raise ValueError(
+            "`data_format` values other  than 'NHWC' are not supported. Received: "
+            f"{data_format}"
+        )
+    attrs = _pool_attrs("MaxPoolWithArgmax", ksize, strides, padding, data_format)
+    attrs["Targmax"] = as_dtype(output_dtype)
+    attrs["include_batch_in_index"] = include_batch_in_index
+    return MaxPoolWithArgmax(*apply(MAX_POOL_WITH_ARGMAX, (input,), attrs, name))
+
+
+def max_pool_with_argmax_v1(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    Targmax: Any = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+    include_batch_in_index: bool = False,
+) -> Any:
+    """Do as `max_pool_with_argmax`, with the arguments of TensorFlow 1."""
+    dtype = either_name("output_dtype", output_dtype, "Targmax", Targmax)
+    return max_pool_with_argmax(
+        input,
+        ksize,
+        strides,
+        padding,
+        data_format,
+        int64 if dtype is None else dtype,
+        include_batch_in_index,
+        name,
+    )

@@ -1,0 +1,141 @@
+"""Softmax: scores, turned into the probabilities of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import FLOATING
+from berth.errors import InvalidArgumentError
+from berth.ops.arrays.array import either_name
+from berth.ops.arrays.moving import transpose
+from berth.ops.builder import apply
+from berth.ops.compose import convert
+from berth.ops.opdef import (
+    Attrs,
+    Bind,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Parts,
+    Typed,
+    everywhere,
+)
+from berth.ops.reductions.rows import Room, Step, add_up, over_rows, room_for, shift
+from berth.ops.rules import Misfit
+from berth.ops.shape import Dims
+
+# --- operations ---------------------------------------------------------------------------
+
+
+def _softmax_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    logits = inputs[0]
+    if logits.dims == ():
+        raise Misfit(
+            "Shape must be at least rank 1 but is rank 0",
+            "logits must have >= 1 dimension, got []",
+        )
+    return ((logits.dtype.base_dtype, logits.dims),)
+
+
+def _scratch(
+    inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
+) -> Sequence[OutputType]:
+    dtype, dims = outputs[0]
+    return room_for(dtype, dims, n_threads)
+
+
+def _softmax(xp: Any, arrays: Sequence[Any], room: Room) -> None:
+    logits, out = arrays
+    shift(xp, logits, room.block, room.column)
+    xp.exp(room.block, room.block)
+    add_up(xp, room.block, room, room.column)
+    xp.divide(room.block, room.column, out)
+
+
+def _log_softmax(xp: Any, arrays: Sequence[Any], room: Room) -> None:
+    logits, out = arrays
+    shift(xp, logits, room.block, room.column)
+    xp.exp(room.block, room.other)
+    add_up(xp, room.other, room, room.column)
+    xp.log(room.column, room.column)
+    xp.subtract(room.block, room.column, out)
+
+
+def _bind_by(step: Step) -> Bind:
+    def bind(launch: Launch) -> Call | Parts | None:
+        logits, out = launch.inputs[0], launch.outputs[0]
+        if not out.size:
+            return None
+        matrix = (-1, out.shape[-1])
+        return over_rows(launch, step, [logits.reshape(matrix), out.reshape(matrix)])
+
+    return bind
+
+
+def _softmax_op(name: str, step: Step) -> OpDef:
+    kernels = everywhere(_bind_by(step), FLOATING, _scratch)
+    return OpDef(name, "logits:T", _softmax_type, types={"T": FLOATING}, kernels=kernels)
+
+
+SOFTMAX = _softmax_op("Softmax", _softmax)
+LOG_SOFTMAX = _softmax_op("LogSoftmax", _log_softmax)
+
+# --- what users call ----------------------------------------------------------------------
+
+
+def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+    """Return exp(logits), divided by its sum along an axis, by default the last.
+
+    >>> softmax([[0.0, 0.0], [1000.0, 0.0]]).numpy().tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    return _along(SOFTMAX, logits, either_name("axis", axis, "dim", dim), name)
+
+
+def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+    """Return the logarithm of `softmax`, also where that is too small to be told from 0.
+
+    >>> log_softmax([1000.0, 0.0]).numpy().tolist()
+    [0.0, -1000.0]
+    """
+    return _along(LOG_SOFTMAX, logits, either_name("axis", axis, "dim", dim), name)
+
+
+def _along(op: OpDef, logits: Any, axis: Any, name: str | None) -> Any:
+    logits = convert(logits, None, "logits")
+    order = order_to_last(logits.dims, -1 if axis is None else int(axis))
+    if order is None:
+        return apply(op, (logits,), {}, name)
+    turned = apply(op, (transpose(logits, order),), {})
+    return transpose(turned, np.argsort(order).astype(np.int32), name=name or op.name)
+
+
+def order_to_last(dims: Dims, axis: int) -> Any:
+    """Return the order of axes that makes an axis the last; None if it is the last already.
+
+    >>> order_to_last((2, 3, 4), 0).tolist()
+    [1, 2, 0]
+    """
+    if axis == -1:
+        return None
+    if dims is None:
+        raise ValueError(
+            f"Axis {axis} of a tensor of unknown rank cannot be moved: use the last, -1, or "
+            "give the tensor a shape with `set_shape`."
+        )
+    rank = len(dims)
+    if not -rank <= axis < rank:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"`dim` must be in the range [{-rank}, {rank}) where {rank} is the number of "
+            f"dimensions in the input. Received: dim={axis}",
+        )
+    if axis % rank == rank - 1:
+        return None
+    others = [k for k in range(rank) if k != axis % rank]
+    return np.array([*others, axis % rank], np.int32)

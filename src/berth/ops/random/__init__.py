@@ -1,0 +1,1 @@
+"""Random numbers, the same on every device."""

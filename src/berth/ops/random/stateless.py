@@ -1,0 +1,295 @@
+"""Random tensors that depend on their seed alone: TensorFlow's values, every time the same.
+
+A seed is two integers, and a tensor like any other. What the generator starts with is the
+seed, encrypted: seeds that differ in one bit give sequences that have nothing in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import FLOATING, DType, as_dtype, float32, int32, int64, uint32, uint64
+from berth.errors import InvalidArgumentError
+from berth.ops.builder import apply
+from berth.ops.compose import convert, scope
+from berth.ops.elementwise.arithmetic import add, multiply
+from berth.ops.opdef import (
+    Attrs,
+    Bind,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    ScratchShapes,
+    Typed,
+    everywhere,
+)
+from berth.ops.random import philox
+from berth.ops.random.sampling import (
+    check_classes,
+    choices_scratch,
+    choices_type,
+    choose,
+    class_type,
+)
+from berth.ops.rules import INDEX, Misfit, check_rank, shape_of_value
+
+# --- seeds --------------------------------------------------------------------------------
+
+_KEY = 0x02461E29_3EC8F720
+"""What seeds are encrypted with."""
+_LOW64 = 2**64 - 1
+
+
+def _generator(seed: Any) -> philox.Generator:
+    """Begin where an operation with this seed begins."""
+    first, second = (int(part) & _LOW64 for part in seed.tolist())
+    words = np.empty(2, np.uint64)
+    scratch = np.empty(philox.scratch_size(2, words.dtype), np.uint64)
+    philox.fill_bits(np, philox.Generator(_KEY, second << 64 | first), words, scratch)
+    key, high = words.tolist()
+    return philox.Generator(key, high << 64)
+
+
+def _check_seed(seed: Typed) -> None:
+    check_rank(seed.dims, 1)
+    n_parts = seed.dims[0] if seed.dims else None
+    if n_parts not in (2, None):
+        message = f"Dimension must be 2 but is {n_parts}"
+        raise Misfit(message, f"seed must have shape [2], not [{n_parts}]")
+
+
+# --- kernels ------------------------------------------------------------------------------
+
+
+def _random_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    shape, seed, *bounds = inputs
+    _check_seed(seed)
+    for bound in bounds:
+        check_rank(bound.dims, 0)
+    return ((attrs["dtype"], shape_of_value(shape)),)
+
+
+def _scratch(truncated: bool = False) -> ScratchShapes:
+    def scratch(
+        inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
+    ) -> Sequence[OutputType]:
+        dtype, dims = outputs[0]
+        n_samples = int(np.prod([size or 0 for size in dims or ()], dtype=np.int64))
+        n_words = philox.scratch_size(n_samples, dtype.np_dtype, truncated=truncated)
+        return ((uint64, (n_words,)),)
+
+    return scratch
+
+
+def _bind_by(fill: Any) -> Bind:
+    def bind(launch: Launch) -> Call:
+        seed, out = launch.inputs[1], launch.outputs[0]
+        return _draw, (fill, launch.xp, seed, out, launch.scratch[0])
+
+    return bind
+
+
+def _draw(fill: Any, xp: Any, seed: Any, out: Any, scratch: Any) -> None:
+    fill(xp, _generator(seed), out, scratch)
+
+
+def _bind_integers(launch: Launch) -> Call:
+    _, seed, low, high = launch.inputs
+    return _draw_integers, (launch.xp, seed, low, high, launch.outputs[0], launch.scratch[0])
+
+
+def _draw_integers(xp: Any, seed: Any, low: Any, high: Any, out: Any, scratch: Any) -> None:
+    low, high = int(low), int(high)
+    if low >= high:
+        message = f"Need minval < maxval, got {low} >= {high}"
+        raise InvalidArgumentError(None, None, message)
+    _draw(partial(philox.fill_integers, low=low, high=high), xp, seed, out, scratch)
+
+
+def _op(
+    name: str, bind: Bind, dtypes: Sequence[DType], bounds: str = "", truncated: bool = False
+) -> OpDef:
+    return OpDef(
+        name,
+        f"shape:T seed:Tseed {bounds}",
+        _random_type,
+        types={"T": INDEX, "Tseed": INDEX, "Tout": dtypes},
+        kernels=everywhere(bind, dtypes, _scratch(truncated)),
+        host_inputs=(0,),
+    )
+
+
+STATELESS_UNIFORM = _op("StatelessRandomUniform", _bind_by(philox.fill_uniform), FLOATING)
+STATELESS_NORMAL = _op("StatelessRandomNormal", _bind_by(philox.fill_normal), FLOATING)
+STATELESS_TRUNCATED_NORMAL = _op(
+    "StatelessTruncatedNormal",
+    _bind_by(philox.fill_truncated_normal),
+    FLOATING,
+    truncated=True,
+)
+STATELESS_INTEGERS = _op(
+    "StatelessRandomUniformInt", _bind_integers, INDEX, "minval:Tout maxval:Tout"
+)
+_ALL_BITS = (*INDEX, uint32, uint64)
+STATELESS_BITS = _op("StatelessRandomUniformFullInt", _bind_by(philox.fill_bits), _ALL_BITS)
+
+
+def _choices_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    _check_seed(inputs[2])
+    return choices_type(inputs, attrs)
+
+
+def _bind_choices(launch: Launch) -> Call:
+    logits, _, seed = launch.inputs
+    check_classes(logits)
+    return _choose, (seed, (launch.xp, logits, *launch.scratch, launch.outputs[0]))
+
+
+def _choose(seed: Any, where: tuple[Any, ...]) -> None:
+    choose(_generator(seed), *where)
+
+
+STATELESS_MULTINOMIAL = OpDef(
+    "StatelessMultinomial",
+    "logits:T num_samples:int32 seed:Tseed",
+    _choices_type,
+    types={"T": FLOATING, "Tseed": INDEX},
+    kernels=everywhere(_bind_choices, FLOATING, choices_scratch),
+    host_inputs=(1,),
+)
+
+# --- what users call ----------------------------------------------------------------------
+
+
+def _check_algorithm(alg: Any) -> None:
+    name = str(getattr(alg, "value", alg)).lower()
+    if name not in ("auto_select", "philox", "1", "3"):
+        raise ValueError(
+            f"Argument `alg` got unsupported value {alg!r}. Supported values are 'philox' and "
+            "'auto_select'."
+        )
+
+
+def stateless_uniform(
+    shape: Any,
+    seed: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = float32,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Any:
+    """Draw numbers from [minval, maxval), all as likely; the same for the same seed.
+
+    Integers without bounds (both None) are any that the type can hold.
+
+    >>> stateless_uniform([2], [1, 2], 0, 100, dtype="int32").numpy().tolist()
+    [40, 49]
+    """
+    _check_algorithm(alg)
+    wanted = as_dtype(dtype).base_dtype
+    _check_bounds(minval, maxval, wanted)
+    with scope("stateless_random_uniform", name) as inner:
+        shape, attrs = convert(shape, _plain_type(shape), "shape"), {"dtype": wanted}
+        if wanted.is_integer and minval is None:
+            return apply(STATELESS_BITS, (shape, seed), attrs, inner)
+        low = convert(minval, wanted, "min")
+        high = convert(1 if maxval is None else maxval, wanted, "max")
+        if wanted.is_integer:
+            return apply(STATELESS_INTEGERS, (shape, seed, low, high), attrs, inner)
+        sample = apply(STATELESS_UNIFORM, (shape, seed), attrs)
+        return add(multiply(sample, high - low), low, name=inner)
+
+
+def _check_bounds(minval: Any, maxval: Any, dtype: DType) -> None:
+    allowed = (*FLOATING, *_ALL_BITS)
+    if dtype not in allowed:
+        raise ValueError(
+            f"Argument `dtype` got invalid value {dtype}. Accepted dtypes are {allowed}."
+        )
+    if not dtype.is_integer:
+        return
+    if (minval is None) != (maxval is None):
+        raise ValueError(
+            f"For integer `dtype` argument {dtype}, argument `minval` and `maxval` must be "
+            f"both None or not None. Got `minval`={minval} and `maxval`={maxval}."
+        )
+    if minval is not None and dtype.is_unsigned:
+        raise ValueError(
+            f"Argument `dtype` got invalid value {dtype} when argument `minval` is not None. "
+            "Please don't use unsigned integers in this case."
+        )
+
+
+def _plain_type(shape: Any) -> DType | None:
+    return None if hasattr(shape, "dtype") else int32
+
+
+def stateless_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = float32,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Any:
+    """Draw numbers of a normal distribution; the same for the same seed.
+
+    >>> [round(float(x), 4) for x in stateless_normal([3], [1, 2]).numpy()]
+    [0.5441, 0.2074, 0.0736]
+    """
+    _check_algorithm(alg)
+    with scope("stateless_random_normal", name) as inner:
+        return _scaled(STATELESS_NORMAL, (shape, seed, mean, stddev), as_dtype(dtype), inner)
+
+
+def stateless_truncated_normal(
+    shape: Any,
+    seed: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = float32,
+    name: str | None = None,
+    alg: Any = "auto_select",
+) -> Any:
+    """Draw normal numbers, none two standard deviations away; the same for the same seed.
+
+    >>> bool(abs(stateless_truncated_normal([100], [1, 2]).numpy()).max() < 2)
+    True
+    """
+    _check_algorithm(alg)
+    with scope("stateless_truncated_normal", name) as inner:
+        arguments = shape, seed, mean, stddev
+        return _scaled(STATELESS_TRUNCATED_NORMAL, arguments, as_dtype(dtype), inner)
+
+
+def _scaled(op: OpDef, arguments: tuple[Any, ...], dtype: DType, name: str) -> Any:
+    shape, seed, mean, stddev = arguments
+    shape = convert(shape, _plain_type(shape), "shape")
+    mean, stddev = convert(mean, dtype, "mean"), convert(stddev, dtype, "stddev")
+    sample = apply(op, (shape, seed), {"dtype": dtype})
+    return add(multiply(sample, stddev), mean, name=name)
+
+
+def stateless_categorical(
+    logits: Any,
+    num_samples: Any,
+    seed: Any,
+    dtype: Any = int64,
+    name: str | None = None,
+) -> Any:
+    """Choose classes at random, by logarithms of chances; the same for the same seed.
+
+    >>> stateless_categorical([[0.0, -float("inf")]], 3, [1, 2]).numpy().tolist()
+    [[0, 0, 0]]
+    """
+    with scope("stateless_categorical", name):
+        attrs = {"output_dtype": class_type(dtype)}
+        inputs = convert(logits, None, "logits"), num_samples, seed
+        return apply(STATELESS_MULTINOMIAL, inputs, attrs)

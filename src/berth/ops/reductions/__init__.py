@@ -1,0 +1,1 @@
+"""Operations that make one element of many."""

@@ -1,0 +1,154 @@
+"""The positions of the largest and the smallest elements along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import REAL, as_dtype, bool_, int16, int64, uint16
+from berth.errors import InvalidArgumentError
+from berth.ops.arrays.array import either_name
+from berth.ops.builder import apply
+from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.rules import INDEX, Misfit, check_type_attr
+from berth.ops.shape import Dims, bracketed
+
+_POSITIONS = (int16, uint16, *INDEX)
+
+
+def _position_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    tensor, dimension = inputs
+    dtype, dims = attrs["output_type"], tensor.dims
+    check_type_attr("output_type", dtype, _POSITIONS)
+    if dims is None:
+        return ((dtype, None),)
+    if dimension.value is None:
+        return ((dtype, (None,) * max(len(dims) - 1, 0)),)
+    axis, n_axes = int(dimension.value), max(len(dims), 1)
+    if not -n_axes <= axis < n_axes:
+        raise Misfit(
+            f"Dimension ({axis}) must be in the range [-{n_axes}, {n_axes}), where {n_axes} is "
+            "the number of dimensions in the input.",
+            f"Expected dimension in the range [-{n_axes}, {n_axes}), but got {axis}",
+        )
+    axis %= n_axes
+    return ((dtype, dims[:axis] + dims[axis + 1 :]),)
+
+
+def _position_scratch(
+    inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
+) -> Sequence[OutputType]:
+    """Ask for room to turn the input in, if the axis is not its last, and for wide indices.
+
+    NumPy searches along the last axis, and would make that copy itself.
+    """
+    tensor, (dtype, dims) = inputs[0], outputs[0]
+    last = len(tensor.dims or ()) - 1
+    axis = int(inputs[1].value) % max(last + 1, 1)
+    turned: Dims = () if dims is None else (*dims, (tensor.dims or (1,))[axis])
+    needed: list[OutputType] = [] if axis == max(last, 0) else [(tensor.dtype, turned)]
+    return needed if dtype is int64 else [*needed, (int64, dims)]
+
+
+def _bind_position(method: str) -> Bind:
+    def bind(launch: Launch) -> Call:
+        tensor, out = launch.inputs[0], launch.outputs[0]
+        tensor = tensor.reshape(-1) if tensor.ndim == 0 else tensor
+        axis = int(launch.inputs[1]) % tensor.ndim
+        if not tensor.shape[axis] and out.size:
+            message = f"Reduction axis {axis} is empty in shape {bracketed(tensor.shape)}"
+            raise InvalidArgumentError(None, None, message)
+        is_last = axis == tensor.ndim - 1
+        turned = tensor if is_last else launch.xp.moveaxis(tensor, axis, -1)
+        searched = tensor if is_last else launch.scratch[0]
+        found = out if out.dtype == np.int64 else launch.scratch[-1]
+        find = getattr(searched, method), (-1, found)
+        if searched is tensor and found is out:
+            return find
+        return _find, (launch.xp.copyto, (searched, turned), find, (out, found))
+
+    return bind
+
+
+def _find(copyto: Any, turn: tuple[Any, Any], find: Call, result: tuple[Any, Any]) -> None:
+    searched, turned = turn
+    if searched is not turned:
+        copyto(searched, turned)
+    find[0](*find[1])
+    out, found = result
+    if found is not out:
+        copyto(out, found, casting="unsafe")
+
+
+def _position(name: str, method: str) -> OpDef:
+    dtypes = (*REAL, bool_)
+    return OpDef(
+        name,
+        "input:T dimension:Tidx",
+        _position_type,
+        types={"T": dtypes, "Tidx": (int16, *INDEX)},
+        kernels=everywhere(_bind_position(method), dtypes, _position_scratch),
+        host_inputs=(1,),
+    )
+
+
+ARG_MAX = _position("ArgMax", "argmax")
+ARG_MIN = _position("ArgMin", "argmin")
+
+
+def argmax(
+    input: Any,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = int64,
+) -> Any:
+    """Return the position of the largest element along an axis, by default the first.
+
+    >>> argmax([[1, 9], [5, 2]]).numpy().tolist()
+    [1, 0]
+    """
+    axis = either_name("axis", axis, "dimension", dimension)
+    attrs = {"output_type": as_dtype(output_type)}
+    return apply(ARG_MAX, (input, 0 if axis is None else axis), attrs, name)
+
+
+def argmin(
+    input: Any,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = int64,
+) -> Any:
+    """Return the position of the smallest element along an axis, by default the first.
+
+    >>> argmin([[1, 9], [5, 2]], axis=1).numpy().tolist()
+    [0, 1]
+    """
+    axis = either_name("axis", axis, "dimension", dimension)
+    attrs = {"output_type": as_dtype(output_type)}
+    return apply(ARG_MIN, (input, 0 if axis is None else axis), attrs, name)
+
+
+def argmax_v2(
+    input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None
+) -> Any:
+    """Return what `argmax` does, with the arguments in the order of TensorFlow 2.
+
+    >>> argmax_v2([3, 7, 5], 0, "int32").numpy().tolist()
+    1
+    """
+    return argmax(input, axis, name, output_type=output_type)
+
+
+def argmin_v2(
+    input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None
+) -> Any:
+    """Return what `argmin` does, with the arguments in the order of TensorFlow 2.
+
+    >>> argmin_v2([3, 7, 5], 0, "int32").numpy().tolist()
+    0
+    """
+    return argmin(input, axis, name, output_type=output_type)

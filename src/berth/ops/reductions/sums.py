@@ -1,0 +1,64 @@
+"""Sums of several terms, and products with single numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from berth.dtypes import as_dtype
+from berth.ops.arrays.filling import zeros_like
+from berth.ops.compose import convert, is_tensor, scope, type_of
+from berth.ops.elementwise.arithmetic import add, add_n, multiply
+from berth.ops.shape import merge, read_dims
+
+
+def accumulate_n(
+    inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
+) -> Any:
+    """Add tensors of one shape, as `add_n`; the shape and type may be stated.
+
+    >>> accumulate_n([[1, 2], [3, 4]]).numpy().tolist()
+    [4, 6]
+    """
+    dims = read_dims(shape)
+    for tensor in filter(is_tensor, inputs):
+        dims = merge(dims, tensor.dims)
+    total = add_n(inputs, name)
+    if tensor_dtype is not None and as_dtype(tensor_dtype) is not total.dtype.base_dtype:
+        raise TypeError(
+            f"tensor_dtype is {tensor_dtype}, but input is of type {total.dtype.base_dtype}"
+        )
+    return total
+
+
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+    """Multiply a tensor with a single number.
+
+    >>> scalar_mul(2, [1, 2]).numpy().tolist()
+    [2, 4]
+    """
+    factor = convert(scalar, type_of(x), "scalar")
+    if factor.dims not in ((), None):
+        raise ValueError(
+            "The input scalar must be a 0-D value. "
+            f"Received: scalar={scalar} with shape {factor.shape}."
+        )
+    return multiply(factor, x, name)
+
+
+def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
+    """Return the value of a polynomial at x; the coefficient of the highest power is first.
+
+    >>> polyval([1, 2, 3], 10).numpy().tolist()
+    123
+    """
+    if not isinstance(coeffs, list | tuple):
+        raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
+    with scope("polyval", name):
+        x = convert(x, None, "x")
+        dtype = x.dtype.base_dtype
+        if not coeffs:
+            return zeros_like(x)
+        total = convert(coeffs[0], dtype)
+        for coefficient in coeffs[1:]:
+            total = add(convert(coefficient, dtype), multiply(total, x))
+        return total

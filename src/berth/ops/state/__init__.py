@@ -1,0 +1,1 @@
+"""Variables, and what is written to them."""
