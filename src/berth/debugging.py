@@ -56,9 +56,11 @@ __all__ = [
 
 def get_log_device_placement() -> bool:
     """Tell whether placements are logged."""
-    return context().switches.log_placement
+    return context().logs_placement
 
 
 def set_log_device_placement(enabled: bool) -> None:
     """Log the device of each operation when it runs."""
-    context().switches.log_placement = enabled
+    program = context()
+    program.note_choice("BERTH_LOG_PLACEMENT", enabled, "set_log_device_placement(False)")
+    program.switches.log_placement = enabled

@@ -25,6 +25,23 @@ def parse_bytes(text: str) -> int:
     return int(float(match["number"]) * base ** _EXPONENTS[match["prefix"].upper()])
 
 
+def parse_share(text: str) -> int | float:
+    """Read how much of something is meant: a size is an int, a part of the whole a float.
+
+    >>> parse_share("4GiB"), parse_share("0.4"), parse_share("1")
+    (4294967296, 0.4, 1.0)
+    """
+    try:
+        part = float(text)
+    except ValueError:
+        return parse_bytes(text)
+    if not 0 < part <= 1:
+        raise ValueError(
+            f"Cannot read {text!r} as a share: write a size like 4GiB, or a part like 0.4."
+        )
+    return part
+
+
 def parse_count(digits: str) -> int:
     """Read a whole number. More than 18 digits are as good as infinitely many.
 

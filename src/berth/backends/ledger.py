@@ -17,6 +17,9 @@ Invariants:
   4. A forked child has no part in what it inherits. It may release and close it, which
      does nothing, since finalizers will; all else is refused. What it opens is its own.
   5. No fork happens while the lock is held.
+  6. A *claim* is memory of this process that it has yet to use. Others see it as held; what
+     this process takes of the card comes out of its claim first, and `settle` gives the rest
+     back.
 """
 
 from __future__ import annotations
@@ -31,7 +34,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from berth.backends.base import ProcessInfo
 from berth.backends.ledger_file import (
     SharedTable,
     can_share,
@@ -47,6 +49,8 @@ from berth.errors import DeviceMemoryError, explain
 
 T = TypeVar("T")
 _Directory = str | os.PathLike[str] | None
+Wanted = Callable[[int, int], int]
+"""From a card and its free bytes: how many of them are wanted."""
 _Key = tuple[int, int, str]
 """A file as no other spelling of its path can hide it: directory by inode, and name."""
 
@@ -57,22 +61,6 @@ class LedgerInfo(NamedTuple):
     machine: str
     capacities: tuple[int, ...]
     holders: Sequence[Holder]
-
-
-def process_on_card(holder: Holder, card: int) -> ProcessInfo | None:
-    """Say what a process holds of one card, if it holds anything."""
-    use = holder.cards.get(card)
-    if use is None or not use.nbytes:
-        return None
-    return ProcessInfo(
-        holder.pid,
-        holder.user,
-        " ".join(holder.command.split()),  # one line, whatever was given to `python -c`
-        holder.since,
-        use.nbytes,
-        use.limit_bytes,
-        use.growth,
-    )
 
 
 class Ledger:
@@ -86,6 +74,7 @@ class Ledger:
         self._table: Table | None = table
         self._users = 0
         self._contexts: dict[int, int] = {}
+        self._claims: dict[int, int] = {}
         self._note = Note.of_this_process()
         self._ended = f"The ledger of {self.machine} is closed."
 
@@ -116,6 +105,24 @@ class Ledger:
         """Take bytes of a card, or raise DeviceMemoryError and change nothing."""
         self._check(card, nbytes)
         self._obtain(self._take, card, nbytes)
+
+    def claim(self, n_cards: int, wanted: Wanted) -> list[int]:
+        """Claim memory of the cards with the most free memory, of all at once or of none.
+
+        `wanted` tells how much of a card with so many free bytes to take, 0 if it is not good
+        enough. Returns the cards, those with more free memory first; fewer than `n_cards`, with
+        nothing claimed, if there are not so many good ones.
+        """
+        return self._do(self._claim, n_cards, wanted)
+
+    def claimed(self, card: int) -> int:
+        """Return how many bytes of a card this process has claimed, and not taken yet."""
+        return self._claims.get(card, 0)
+
+    def settle(self, card: int) -> None:
+        """Give back what is left of a claim: all that was wanted of the card is taken."""
+        if card in self._claims:
+            self._do(self._unclaim, card)
 
     def release(self, card: int, nbytes: int) -> None:
         """Give reserved bytes back; from any thread and any finalizer, at any moment."""
@@ -186,10 +193,28 @@ class Ledger:
             table.unlock()
 
     def _take(self, table: Table, card: int, nbytes: int) -> bool:
-        if table.used(card) + nbytes > self.capacities[card]:
+        from_claim = min(self._claims.get(card, 0), nbytes)
+        if table.used(card) + nbytes - from_claim > self.capacities[card]:
             return False
-        table.add(card, nbytes)
+        table.add(card, nbytes - from_claim)
+        if from_claim:
+            self._claims[card] -= from_claim
         return True
+
+    def _claim(self, table: Table, n_cards: int, wanted: Wanted) -> list[int]:
+        table.reap()
+        free = {k: total - table.used(k) for k, total in enumerate(self.capacities)}
+        nbytes = {card: wanted(card, free[card]) for card in free}
+        good = [card for card in free if 0 < nbytes[card] <= free[card]]
+        best = sorted(good, key=lambda card: -free[card])[:n_cards]
+        if len(best) == n_cards:
+            for card in best:
+                self._claims[card] = self._claims.get(card, 0) + nbytes[card]
+                table.add(card, nbytes[card])
+        return best
+
+    def _unclaim(self, table: Table, card: int) -> None:
+        table.add(card, -self._claims.pop(card))
 
     def _take_context(self, table: Table, card: int, nbytes: int) -> bool:
         if card not in self._contexts:
@@ -211,7 +236,8 @@ class Ledger:
             self._at_table(self._subtract, card, nbytes)
 
     def _subtract(self, table: Table, card: int, nbytes: int) -> None:
-        reserved = table.usage(card, table.slot) - self._contexts.get(card, 0)
+        not_reserved = self._contexts.get(card, 0) + self._claims.get(card, 0)
+        reserved = table.usage(card, table.slot) - not_reserved
         if nbytes > reserved:
             raise ValueError(
                 f"Cannot release {nbytes:,} bytes of card {card} of {self.machine}: "
@@ -260,6 +286,7 @@ class Ledger:
     def _take_table(self) -> Table | None:
         table, self._table = self._table, None
         self._contexts.clear()
+        self._claims.clear()
         return table
 
 

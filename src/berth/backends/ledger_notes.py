@@ -9,6 +9,7 @@ import sys
 import time
 from typing import NamedTuple
 
+from berth.backends.base import ProcessInfo
 from berth.backends.ledger_table import Table
 
 try:
@@ -122,3 +123,19 @@ def _user() -> str:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:  # as in containers that run under a number without a name
         return str(os.geteuid())
+
+
+def process_on_card(holder: Holder, card: int) -> ProcessInfo | None:
+    """Say what a process holds of one card, if it holds anything."""
+    use = holder.cards.get(card)
+    if use is None or not use.nbytes:
+        return None
+    return ProcessInfo(
+        holder.pid,
+        holder.user,
+        " ".join(holder.command.split()),  # one line, whatever was given to `python -c`
+        holder.since,
+        use.nbytes,
+        use.limit_bytes,
+        use.growth,
+    )

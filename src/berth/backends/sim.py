@@ -26,7 +26,8 @@ from berth.backends.base import (
 )
 from berth.backends.driver import device_order, select
 from berth.backends.in_process import InProcessBackend
-from berth.backends.ledger import Ledger, process_on_card
+from berth.backends.ledger import Ledger
+from berth.backends.ledger_notes import process_on_card
 from berth.backends.machine import Machine
 from berth.backends.streams import ImmediateStream, LazyStream
 from berth.errors import DeviceMemoryError
@@ -75,7 +76,8 @@ class SimBackend(InProcessBackend):
         card, slot = self._cards[device], self._slots[device]
         ledger = self._open_ledger()
         context = 0 if ledger.is_attached(slot) else card.context_bytes
-        free = card.memory_bytes - ledger.used(slot) - context
+        held = ledger.used(slot) - ledger.claimed(slot)  # a claim is as good as free, for us
+        free = card.memory_bytes - held - context
         return MemoryInfo(max(free, 0), card.memory_bytes)
 
     def processes(self, device: PlatformIndex) -> Sequence[ProcessInfo]:
@@ -86,7 +88,9 @@ class SimBackend(InProcessBackend):
 
     def announce(self, device: PlatformIndex, limit_bytes: int, *, growth: bool) -> None:
         slot = self._slots[device]
-        self._open_ledger().describe(slot, limit_bytes=limit_bytes or None, growth=growth)
+        ledger = self._open_ledger()
+        ledger.describe(slot, limit_bytes=limit_bytes or None, growth=growth)
+        ledger.settle(slot)
 
     def stream(self, device: PlatformIndex) -> Stream:
         if self._stream_lock is None:

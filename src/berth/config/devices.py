@@ -55,7 +55,9 @@ def get_soft_device_placement() -> bool:
 
 def set_soft_device_placement(enabled: bool) -> None:
     """Let operations run elsewhere if the device they ask for cannot run them."""
-    context().switches.soft_placement = enabled
+    program = context()
+    program.note_choice("BERTH_SOFT_PLACEMENT", enabled, "set_soft_device_placement(False)")
+    program.switches.soft_placement = enabled
 
 
 def memory_report() -> MemoryReport:

@@ -305,7 +305,7 @@ class Devices:
                 )
             )
 
-    def _common_growth(self, gpus: Sequence[PhysicalDevice]) -> bool:
+    def _common_growth(self, gpus: Sequence[PhysicalDevice]) -> bool | None:
         settings = {self._growth[gpu] for gpu in gpus}
         if len(settings) > 1:
             shown = ", ".join(f"{gpu.name}: {self._growth[gpu]}" for gpu in gpus)
@@ -315,7 +315,7 @@ class Devices:
                     f"It is set to {shown}. Set it alike on all visible GPUs.",
                 )
             )
-        return bool(settings and settings.pop())
+        return settings.pop() if settings else None
 
 
 def _holds_devices(value: Any) -> bool:

@@ -21,6 +21,7 @@ from berth.devices.out_of_memory import (
     process_line,
 )
 from berth.devices.physical import Hardware
+from berth.devices.wishes import Wishes
 from berth.errors import (
     AlreadyExistsError,
     InternalError,
@@ -60,6 +61,7 @@ class DeviceMaker:
         self._min_system_mb = env.get("TF_DEVICE_MIN_SYS_MEMORY_IN_MB")
         self._scrub = env.get("BERTH_SCRUB_MEMORY", "") not in ("", "0")
         self._forced_growth = env.get("TF_FORCE_GPU_ALLOW_GROWTH")
+        self._wishes = Wishes(env, self.say)
         collection = env.get("TF_ENABLE_GPU_GARBAGE_COLLECTION", "true")
         self._collect_regions = collection != "false"
         if collection not in ("true", "false"):
@@ -82,7 +84,8 @@ class DeviceMaker:
         devices = [
             Device(index, self._cpu, CPU_LIMIT, scrub=self._scrub) for index in range(n_cpus)
         ]
-        growth, level, message = forced_growth(options.allow_growth, self._forced_growth)
+        wanted = self._wishes.growth(options.allow_growth)
+        growth, level, message = forced_growth(wanted, self._forced_growth)
         numbered = number_gpus(options, self._n_platform, list(self._gpus))
         if numbered:
             self.say(level, message)
@@ -104,7 +107,19 @@ class DeviceMaker:
         return devices
 
     def _limit(self, gpu: Hardware, logical: LogicalGpu, options: DeviceOptions) -> Limit:
-        """Resolve what one logical GPU may hold (§4.1)."""
+        """Resolve what one logical GPU may hold: what the program says, or is wished."""
+        said = self._said_limit(gpu, logical, options)
+        limit = self._wishes.limit(gpu.info.memory_bytes, said) or said
+        if limit is None:
+            free = gpu.backend.memory(gpu.platform).free
+            limit = default_limit(free, gpu.info.compute_capability)
+        is_shared = logical.memory_limit_mb is None and logical.n_sharing > 1
+        return split_limit(limit, logical.n_sharing) if is_shared else limit
+
+    def _said_limit(
+        self, gpu: Hardware, logical: LogicalGpu, options: DeviceOptions
+    ) -> Limit | None:
+        """Resolve what the program says that one logical GPU may hold (§4.1)."""
         if logical.memory_limit_mb is not None:
             return configured_limit(logical.memory_limit_mb)
         if not 0 <= options.memory_fraction <= _MAX_FRACTION:
@@ -121,9 +136,7 @@ class DeviceMaker:
         limit = self._system_limit(memory.free, options)
         if limit is None and options.memory_fraction > 0:
             limit = fraction_limit(memory.total, options.memory_fraction)
-        if limit is None:
-            limit = default_limit(memory.free, capability)
-        return limit if logical.n_sharing == 1 else split_limit(limit, logical.n_sharing)
+        return limit
 
     def _system_limit(self, free_bytes: int, options: DeviceOptions) -> Limit | None:
         """Apply TF_DEVICE_MIN_SYS_MEMORY_IN_MB, or the option that it overrides."""

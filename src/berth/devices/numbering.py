@@ -38,7 +38,8 @@ class DeviceOptions(NamedTuple):
     memory_fraction: float = 0.0
     system_memory_mb: int = 0
     """What to leave to the system on each GPU, in place of the default."""
-    allow_growth: bool = False
+    allow_growth: bool | None = None
+    """None: it is not said."""
     fragmentation_fraction: float = 0.0
     """What part of the limit is worth splitting off a chunk; 0 for the default."""
 

@@ -10,6 +10,7 @@ the machine as long as no device is open.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import warnings
@@ -27,9 +28,11 @@ from berth.callsite import CallSite, call_site
 from berth.devices.device import Device
 from berth.devices.devices import Devices
 from berth.devices.spec import DeviceSpecV2
+from berth.devices.wishes import gives_way, is_wished
 from berth.errors import BerthWarning, MachineSpecError, explain
 from berth.run.threads import Pool, n_cores
 
+_log = logging.getLogger("berth")
 READ_ONCE = (
     "BERTH_SIM",
     "CUDA_VISIBLE_DEVICES",
@@ -41,6 +44,10 @@ READ_ONCE = (
     "TF_DEVICE_MIN_SYS_MEMORY_IN_MB",
     "BERTH_LEDGER_DIR",
     "BERTH_SCRUB_MEMORY",
+    "BERTH_MEMORY",
+    "BERTH_GROWTH",
+    "BERTH_LOG_PLACEMENT",
+    "BERTH_SOFT_PLACEMENT",
 )
 """The variables that decide which devices there are, and what memory they take."""
 
@@ -50,7 +57,8 @@ class Switches:
 
     def __init__(self) -> None:
         self.soft_placement: bool | None = None
-        self.log_placement = False
+        """None: the program has not said."""
+        self.log_placement: bool | None = None
         self.device_policy = "silent"
         self.intra_op_threads: int | None = None
         self.inter_op_threads: int | None = None
@@ -99,6 +107,21 @@ class Context:
             else:
                 self._warn_of_changes()
             return self._devices
+
+    @property
+    def logs_placement(self) -> bool:
+        """Whether eager operations tell where they run: as the program says, or is wished."""
+        said = self.switches.log_placement
+        return self.is_wished("BERTH_LOG_PLACEMENT") if said is None else said
+
+    def is_wished(self, name: str) -> bool:
+        """Tell whether the environment switches something on that the program may decide."""
+        return is_wished(self._environ, name)
+
+    def note_choice(self, name: str, enabled: bool, choice: str) -> None:
+        """Log that the program decides against what the environment wishes."""
+        if self.is_wished(name) and not enabled:
+            _log.warning(gives_way(name, choice))
 
     @property
     def pool(self) -> Pool:
@@ -199,6 +222,8 @@ class Context:
             self._gpu_backend(env),
             {name: value for name, value in env.items() if value is not None},
         )
+        if self.switches.log_placement is None:
+            self.switches.log_placement = self.logs_placement  # operations look there
         self._in_force = env
         self._warned = {}
         return devices

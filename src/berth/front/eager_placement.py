@@ -8,6 +8,7 @@ there, as the device policy allows.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,8 +33,12 @@ _log = logging.getLogger("berth")
 
 
 def log_execution(name: str, device: Device) -> None:
-    """Write down that an operation runs on a device: for a program that wants to know."""
-    _log.info(f"Executing op {name} in device {device.name}")
+    """Tell that an operation runs on a device: in the program's log, if it has set one up."""
+    text = f"Executing op {name} in device {device.name}"
+    if _log.isEnabledFor(logging.INFO) and _log.hasHandlers():
+        _log.info(text)
+    else:
+        print(text, file=sys.stderr)
 
 
 class Choice(NamedTuple):

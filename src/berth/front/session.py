@@ -66,7 +66,10 @@ class BaseSession:
         self._engine = Engine(
             self.graph, devices, _engine_options(self._config), program.drop_idle
         )
-        self._placements = PlacementLog(devices, self._config.log_device_placement)
+        self._placements = PlacementLog(
+            devices,
+            self._config.log_device_placement or program.is_wished("BERTH_LOG_PLACEMENT"),
+        )
         self._ready: dict[Any, tuple[Fetches, Any]] = {}
         """What is fetched without feeds, by the very object that asks for it."""
         self._finalizer = weakref.finalize(self, Engine.close, self._engine)
@@ -333,10 +336,12 @@ def _check_arguments(target: Any, graph: Any, config: Any) -> None:
 
 
 def _engine_options(config: ConfigProto) -> Options:
+    program = context()
+    soft = program.switches.soft_placement
+    if soft is None:
+        soft = program.is_wished("BERTH_SOFT_PLACEMENT")
     return Options(
-        soft_placement=bool(config.allow_soft_placement or context().switches.soft_placement),
+        soft_placement=config.allow_soft_placement or soft,
         place_pruned_graph=config.graph_options.place_pruned_graph,
-        n_threads=config.intra_op_parallelism_threads
-        or context().switches.intra_op_threads
-        or 0,
+        n_threads=config.intra_op_parallelism_threads or program.switches.intra_op_threads or 0,
     )

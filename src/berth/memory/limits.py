@@ -54,6 +54,12 @@ def configured_limit(memory_limit_mb: float) -> Limit:
     return Limit(int(memory_limit_mb) * MiB, f"memory_limit={memory_limit_mb:g}")
 
 
+def wished_limit(total_bytes: int, share: int | float, source: str) -> Limit:
+    """Take so many bytes, or such a part of the card's total."""
+    nbytes = int(total_bytes * share) if isinstance(share, float) else share
+    return Limit(nbytes, source)
+
+
 def split_limit(limit: Limit, n_parts: int) -> Limit:
     """Share a limit evenly between logical devices on one GPU."""
     source = f"{limit.source}, split in {n_parts}"

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from berth.backends.base import ProcessInfo
-from berth.backends.ledger import LedgerInfo, list_ledgers, process_on_card
+from berth.backends.ledger import LedgerInfo, list_ledgers
+from berth.backends.ledger_notes import process_on_card
 from berth.backends.machine import Machine
 from berth.units import format_bytes
 

@@ -1,0 +1,111 @@
+"""berth in TensorFlow's place: the module `tensorflow` of a program, and those below it.
+
+`take_the_place_of` puts a `StandIn` where a program looks for TensorFlow, of the version that
+BERTH_API names (v1 or v2). It has the public names of berth's face and no others; a name that
+is not there is an error that says so, at which line, and what there is instead. Modules
+below are made when they are asked for, by attribute or by import.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType, SimpleNamespace
+from typing import Any, cast
+
+from berth.callsite import call_site
+from berth.errors import explain
+from berth.tools.tensorflow_names import (
+    API,
+    VERSIONS,
+    is_folder,
+    module_at,
+    nearest,
+    public_names,
+)
+
+ROOT = "tensorflow"
+
+
+class StandIn(ModuleType):
+    """One of TensorFlow's modules, with what berth has of it."""
+
+    def __init__(self, name: str, api: API, face: ModuleType | None) -> None:
+        super().__init__(name, face.__doc__ if face else "Modules of TensorFlow.")
+        self.__path__: list[str] = []  # so that modules below can be imported
+        self._api = api
+        self._face = face
+
+    @property
+    def _place(self) -> str:
+        """The path from the module `tensorflow` on."""
+        return self.__name__[len(ROOT) + 1 :]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        path = f"{self._place}.{name}".lstrip(".")
+        if is_folder(path) or module_at(self._api, path) is not None:
+            return import_module(f"{ROOT}.{path}")
+        if self._face is None or name not in public_names(self._face):
+            raise AttributeError(
+                _complaint(
+                    f"module {self.__name__!r} has no attribute {name!r}", self._api, path
+                )
+            )
+        value = getattr(self._face, name)
+        setattr(self, name, value)  # from now on it is found at once
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted(public_names(self._face) if self._face else ())
+
+
+class _Finder:
+    """Imports the modules below `tensorflow`."""
+
+    def __init__(self, api: API) -> None:
+        self._api = api
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not name.startswith(f"{ROOT}."):
+            return None
+        place = name[len(ROOT) + 1 :]
+        if not is_folder(place) and module_at(self._api, place) is None:
+            raise ModuleNotFoundError(_complaint(f"No module named {name!r}", self._api, place))
+        return ModuleSpec(name, cast(Any, self), is_package=True)
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        place = spec.name[len(ROOT) + 1 :]
+        return StandIn(spec.name, self._api, module_at(self._api, place))
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing more: what it has is looked up."""
+
+
+def take_the_place_of(name: str) -> None:
+    """Put a stand-in where a module is being imported."""
+    api: API = "v1" if os.environ.get("BERTH_API") == "v1" else "v2"
+    root = StandIn(name, api, module_at(api, ""))
+    root.__spec__ = sys.modules[name].__spec__
+    version = VERSIONS[api]
+    setattr(root, "__version__", version)  # noqa: B010  (modules have no such attribute)
+    setattr(root, "version", SimpleNamespace(VERSION=version))  # noqa: B010
+    if api == "v1":
+        setattr(root, "VERSION", version)  # noqa: B010
+    sys.meta_path.insert(0, cast(Any, _Finder(api)))
+    sys.modules[name] = root
+
+
+def _complaint(first_line: str, api: API, path: str) -> str:
+    """Say that berth does not have a name, where it is asked for, and what there is."""
+    return explain(
+        first_line,
+        f"{call_site().place} asks for tf.{path}, which berth does not have. "
+        f"{nearest(api, path)}".rstrip(),
+    )

@@ -1,0 +1,147 @@
+"""Which of TensorFlow's names berth has, and where.
+
+There are two TensorFlows: of version 1 and of version 2 (`API`). A name is a path from the
+module `tensorflow` on: ``nn.relu``, ``compat.v1.Session``, ``python.client.timeline``. The
+modules on such paths are berth's faces; their lists (``__all__``) say what is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Literal, NamedTuple
+
+from berth.errors import did_you_mean
+
+API = Literal["v1", "v2"]
+VERSIONS: dict[API, str] = {"v1": "1.15.5", "v2": "2.21.0"}
+"""The versions of TensorFlow whose behaviour berth has."""
+
+_FACES: dict[API, str] = {"v1": "berth.compat.v1", "v2": "berth"}
+_ELSEWHERE = {
+    "compat.v1": "berth.compat.v1",
+    "compat.v2": "berth",
+    "python.client.device_lib": "berth.device_lib",
+    "python.client.timeline": "berth.timeline",
+    "core.protobuf.config_pb2": "berth.compat.v1",
+}
+"""Modules that are no attribute of a face, or another one than there."""
+_FOLDERS = {path.rpartition(".")[0] for path in _ELSEWHERE} | {"python", "core"}
+"""Modules that only hold others."""
+_OWN_TO_V1 = (
+    "app",
+    "contrib",
+    "flags",
+    "gfile",
+    "layers",
+    "logging",
+    "python_io",
+    "train.AdagradOptimizer",
+    "train.AdamOptimizer",
+    "train.GradientDescentOptimizer",
+    "train.MomentumOptimizer",
+    "train.MonitoredTrainingSession",
+    "train.RMSPropOptimizer",
+    "train.Saver",
+)
+"""Names of TensorFlow 1 alone that berth has not, and programs often use."""
+
+
+def module_at(api: API, path: str) -> ModuleType | None:
+    """Return the module of berth that stands for one of TensorFlow's; None if none does.
+
+    >>> module_at("v1", "nn").__name__, module_at("v2", "keras")
+    ('berth.compat.v1.nn', None)
+    """
+    if path in _ELSEWHERE:
+        return import_module(_ELSEWHERE[path])
+    if not path:
+        return import_module(_FACES[api])
+    around, _, last = path.rpartition(".")
+    outer = module_at(api, around)
+    if outer is None or last not in public_names(outer):
+        return None
+    found = getattr(outer, last)
+    return found if isinstance(found, ModuleType) else None
+
+
+def is_folder(path: str) -> bool:
+    """Tell whether a module only holds others."""
+    return path in _FOLDERS
+
+
+def public_names(module: ModuleType) -> list[str]:
+    """List what a face offers."""
+    listed: list[str] | None = getattr(module, "__all__", None)
+    if listed is not None:
+        return listed
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+    ]
+
+
+class Found(NamedTuple):
+    """How far a path leads."""
+
+    name: str
+    """The path, up to what is no module: what follows are attributes of a value."""
+    is_there: bool
+
+
+def find(api: API, path: str) -> Found:
+    """Follow a path from module to module.
+
+    >>> find("v1", "Session.run"), find("v2", "Session.run")
+    (Found(name='Session', is_there=True), Found(name='Session', is_there=False))
+    """
+    parts = path.split(".")
+    for n_parts in range(1, len(parts) + 1):
+        here = ".".join(parts[:n_parts])
+        if is_folder(here) or module_at(api, here) is not None:
+            continue
+        around, _, last = here.rpartition(".")
+        module = module_at(api, around)
+        return Found(here, module is not None and last in public_names(module))
+    return Found(path, True)
+
+
+def is_own_to_v1(path: str) -> bool:
+    """Tell whether a name belongs to TensorFlow 1 alone, whether or not berth has it."""
+    if path.startswith(("compat.", "python.", "core.")):
+        return False  # both have them, and mean the same
+    known = any(path == name or path.startswith(f"{name}.") for name in _OWN_TO_V1)
+    return known or (not find("v2", path).is_there and find("v1", path).is_there)
+
+
+def nearest(api: API, path: str) -> str:
+    """Say what berth has instead of a name that it has not; nothing if there is none.
+
+    >>> nearest("v2", "log"), nearest("v2", "nn.rleu"), nearest("v2", "Session")
+    ('berth has tf.math.log.', "Did you mean 'nn.relu'?", 'berth has tf.compat.v1.Session.')
+    """
+    around, _, last = path.rpartition(".")
+    places = [place for place in _all_paths(api) if place.rpartition(".")[2] == last]
+    if places:
+        return f"berth has {' and '.join(f'tf.{place}' for place in places[:2])}."
+    module = module_at(api, around)
+    if module is None:
+        return ""
+    prefix = f"{around}." if around else ""
+    return did_you_mean(path, [f"{prefix}{name}" for name in public_names(module)])
+
+
+def _all_paths(api: API) -> Iterator[str]:
+    """List every name, those of the face first, and of TensorFlow 1 last."""
+    face = module_at(api, "")
+    assert face is not None
+    names = public_names(face)
+    yield from names
+    for name in names:
+        inner = module_at(api, name)
+        if inner is not None and name not in ("compat", "nest"):
+            yield from (f"{name}.{each}" for each in public_names(inner))
+    if api == "v2":
+        yield from (f"compat.v1.{name}" for name in _all_paths("v1"))
