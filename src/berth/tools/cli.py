@@ -1,6 +1,7 @@
 """The ``berth`` command. Asked-for output goes to stdout, trouble to stderr.
 
-Exit codes: 0 done, 1 it could not be done, 2 the command was wrong.
+Exit codes: 0 done, 1 it could not be done, 2 the command was wrong; `berth check` has 3, for
+a machine without a GPU.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -19,8 +21,10 @@ from berth.backends.machine import Machine
 from berth.errors import MachineSpecError, OpError
 from berth.front.context import Context
 from berth.front.memory_report import memory_report
+from berth.tools import check as device_check
 from berth.tools import devices as devices_report
 from berth.tools import top as top_report
+from berth.units import parse_count
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -32,7 +36,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     if args.command is None:
         parser.print_help()
         return 0
-    commands: dict[str, Command] = {"devices": _devices, "limits": _limits, "top": _top}
+    commands: dict[str, Command] = {
+        "check": _check,
+        "devices": _devices,
+        "limits": _limits,
+        "top": _top,
+    }
     try:
         code = commands[args.command](args)
         sys.stdout.flush()  # here, where a closed pipe can still be answered
@@ -83,15 +92,67 @@ def _parser() -> argparse.ArgumentParser:
         type=_seconds,
         help="show it again and again, every second or as often as you say",
     )
-    for command in (devices, limits, top):
+    check = _add_check(commands)
+    for command in (check, devices, limits, top):
         command.add_argument("--json", action="store_true", help="print JSON, for programs")
-    for command in (devices, limits):
+    for command in (check, devices, limits):
         command.add_argument(
             "--sim",
             metavar="MACHINE",
             help="simulate a machine: 4xT4, or 2xA100-40GB,1xT4:8GiB",
         )
     return parser
+
+
+def _add_check(commands: Any) -> argparse.ArgumentParser:
+    check: argparse.ArgumentParser = commands.add_parser(
+        "check",
+        help="say whether it computes on the GPU, and if not, why",
+        description="Is it computing on the GPU? List the devices, run a small matmul and show "
+        "where it was placed, then a larger one on the CPU and on each GPU. Say of each device "
+        "whether it works, how fast, or what is wrong with it.",
+        epilog="Exit code: 0 if every visible GPU works, 1 if one does not or the check cannot "
+        "be made, 2 if the command is wrong, 3 if there is no GPU to compute on.",
+    )
+    check.add_argument(
+        "--size",
+        metavar="N",
+        type=_size,
+        default=device_check.DEFAULT_SIZE,
+        help="rows and columns of the larger matrices (default: %(default)s)",
+    )
+    return check
+
+
+def _check(args: argparse.Namespace) -> int:
+    def tell(text: str) -> None:
+        if not args.json:
+            print(text, flush=True)  # each line as soon as it is known
+
+    found = device_check.check(_context(args), args.size, tell, _busy)
+    if args.json:
+        _print_json(found.as_json())
+    return found.exit_code
+
+
+@contextmanager
+def _busy(doing: str) -> Iterator[None]:
+    """Show on a terminal what is being done, while it is."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415 - only people need it
+    from rich.live import Live  # noqa: PLC0415
+    from rich.spinner import Spinner  # noqa: PLC0415
+
+    # stdout may lead elsewhere than to this terminal, so it is left alone.
+    with Live(
+        Spinner("dots", doing),
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=False,
+    ):
+        yield
 
 
 def _devices(args: argparse.Namespace) -> int:
@@ -138,6 +199,15 @@ def _seconds(text: str) -> float:
     if not 0.1 <= seconds <= 3600:
         raise argparse.ArgumentTypeError(f"{text!r} is not a time from 0.1 to 3600 seconds")
     return seconds
+
+
+def _size(text: str) -> int:
+    size = parse_count(text) if text.isascii() and text.isdigit() else 0
+    if not 1 <= size <= device_check.LARGEST_SIZE:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a whole number from 1 to {device_check.LARGEST_SIZE}"
+        )
+    return size
 
 
 def _context(args: argparse.Namespace) -> Context:
