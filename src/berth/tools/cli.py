@@ -20,6 +20,7 @@ from berth.errors import MachineSpecError, OpError
 from berth.front.context import Context
 from berth.front.memory_report import memory_report
 from berth.tools import devices as devices_report
+from berth.tools import run as run_command
 from berth.tools import top as top_report
 
 Command = Callable[[argparse.Namespace], int]
@@ -27,11 +28,19 @@ Command = Callable[[argparse.Namespace], int]
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
+    words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == ["run"]:
+        return _run(words[1:])
     parser = _parser()
-    args = parser.parse_args(argv)
+    args = parser.parse_args(words)
     if args.command is None:
         parser.print_help()
         return 0
+    return _answer(args)
+
+
+def _answer(args: argparse.Namespace) -> int:
+    """Do what a command asks, and say what went wrong."""
     commands: dict[str, Command] = {"devices": _devices, "limits": _limits, "top": _top}
     try:
         code = commands[args.command](args)
@@ -63,6 +72,7 @@ def _parser() -> argparse.ArgumentParser:
         "CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER, TF_FORCE_GPU_ALLOW_GROWTH, "
         "TF_MIN_GPU_MULTIPROCESSOR_COUNT, TF_ENABLED_DEVICE_TYPES and BERTH_SIM.",
     )
+    run_command.add_parser(commands)
     limits = commands.add_parser(
         "limits",
         help="say how much memory a program could take, and why",
@@ -92,6 +102,16 @@ def _parser() -> argparse.ArgumentParser:
             help="simulate a machine: 4xT4, or 2xA100-40GB,1xT4:8GiB",
         )
     return parser
+
+
+def _run(words: Sequence[str]) -> int:
+    """Run a program. What it raises, and how it ends, is its own."""
+    own, program = run_command.split(words)
+    parser = _parser()
+    args = parser.parse_args(["run", *own])
+    if program is None:
+        parser.error("run: which program? Name a script, -m and a module, or -c and code.")
+    return run_command.run(args, program)
 
 
 def _devices(args: argparse.Namespace) -> int:
