@@ -1,69 +1,56 @@
-"""The ``berth`` command. Asked-for output goes to stdout, trouble to stderr.
+"""The ``berth`` command: what can be asked of it. `commands` has the answers.
 
-Exit codes: 0 done, 1 it could not be done, 2 the command was wrong.
+They are loaded when one is asked for: a program that `berth run` starts does not wait for
+the rest.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
-import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from berth import __version__
-from berth.backends.machine import Machine
-from berth.errors import MachineSpecError, OpError
-from berth.front.context import Context
-from berth.front.memory_report import memory_report
-from berth.tools import devices as devices_report
-from berth.tools import run as run_command
-from berth.tools import top as top_report
+from berth.tools.run import command as run_command
 
-Command = Callable[[argparse.Namespace], int]
+_LARGEST_MATMUL = 8192
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
     words = sys.argv[1:] if argv is None else list(argv)
     if words[:1] == ["run"]:
-        return _run(words[1:])
-    parser = _parser()
+        return run_command.main(words[1:])
+    parser = command_parser()
     args = parser.parse_args(words)
     if args.command is None:
         parser.print_help()
         return 0
-    return _answer(args)
+    answers = import_module("berth.tools.commands")
+    code: int = answers.answer(args)
+    return code
 
 
-def _answer(args: argparse.Namespace) -> int:
-    """Do what a command asks, and say what went wrong."""
-    commands: dict[str, Command] = {"devices": _devices, "limits": _limits, "top": _top}
-    try:
-        code = commands[args.command](args)
-        sys.stdout.flush()  # here, where a closed pipe can still be answered
-        return code
-    except MachineSpecError as error:
-        return _fail(error, 2)
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:  # the reader, `head` for one, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (OpError, ValueError, RuntimeError, OSError) as error:
-        return _fail(error, 1)
+# --- what can be asked --------------------------------------------------------------------
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_parser() -> argparse.ArgumentParser:
+    """Describe the command, for its users and for the completion of shells."""
     parser = argparse.ArgumentParser(
         prog="berth",
-        description="See GPUs, choose them, bound their memory: real or simulated.",
+        description="See GPUs, choose them, bound their memory, run TensorFlow programs on "
+        "them: real or simulated.",
+        epilog="`berth COMMAND --help` tells more of each. A first look at a machine with four "
+        "GPUs: berth devices --sim 4xT4",
     )
     parser.add_argument("--version", action="version", version=f"berth {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    run_command.describe(
+        commands.add_parser("run", help="run a TensorFlow program on berth, as it is")
+    )
+    check = _add_check(commands)
     devices = commands.add_parser(
         "devices",
         help="list physical, visible and logical devices",
@@ -72,14 +59,54 @@ def _parser() -> argparse.ArgumentParser:
         "CUDA_VISIBLE_DEVICES, CUDA_DEVICE_ORDER, TF_FORCE_GPU_ALLOW_GROWTH, "
         "TF_MIN_GPU_MULTIPROCESSOR_COUNT, TF_ENABLED_DEVICE_TYPES and BERTH_SIM.",
     )
-    run_command.add_parser(commands)
     limits = commands.add_parser(
         "limits",
         help="say how much memory a program could take, and why",
         description="Say how much of each GPU's memory a program that starts now could take, "
         "and which setting decides it.",
     )
-    top = commands.add_parser(
+    top = _add_top(commands)
+    for command in (check, devices, limits, top):
+        command.add_argument("--json", action="store_true", help="print JSON, for programs")
+    for command in (check, devices, limits):
+        command.add_argument(
+            "--sim",
+            metavar="MACHINE",
+            help="simulate a machine: 4xT4, or 2xA100-40GB,1xT4:8GiB",
+        )
+    completion = commands.add_parser(
+        "completion",
+        help="print what a shell needs to complete berth's words",
+        description="Print what a shell needs to complete berth's words when you press Tab. "
+        'For bash: eval "$(berth completion bash)" in ~/.bashrc; for zsh the same with zsh in '
+        "~/.zshrc; for fish: berth completion fish > ~/.config/fish/completions/berth.fish",
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
+    return parser
+
+
+def _add_check(commands: Any) -> argparse.ArgumentParser:
+    check: argparse.ArgumentParser = commands.add_parser(
+        "check",
+        help="say whether it computes on the GPU, and if not, why",
+        description="Is it computing on the GPU? List the devices, run a small matmul and show "
+        "where it was placed, then a larger one on the CPU and on each GPU. Say of each device "
+        "whether it works, how fast, or what is wrong with it.",
+        epilog="Exit code: 0 if every visible GPU works, 1 if one does not or the check cannot "
+        "be made, 2 if the command is wrong, 3 if there is no GPU to compute on.",
+    )
+    check.add_argument(
+        "--size",
+        metavar="N",
+        type=_size,
+        default=1024,
+        help="rows and columns of the larger matrices (default: %(default)s)",
+    )
+    return check
+
+
+def _add_top(commands: Any) -> argparse.ArgumentParser:
+    top: argparse.ArgumentParser = commands.add_parser(
         "top",
         help="show who holds the memory of which GPU",
         description="Show the simulated GPUs that are in use, and each process on them: the "
@@ -93,61 +120,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_seconds,
         help="show it again and again, every second or as often as you say",
     )
-    for command in (devices, limits, top):
-        command.add_argument("--json", action="store_true", help="print JSON, for programs")
-    for command in (devices, limits):
-        command.add_argument(
-            "--sim",
-            metavar="MACHINE",
-            help="simulate a machine: 4xT4, or 2xA100-40GB,1xT4:8GiB",
-        )
-    return parser
-
-
-def _run(words: Sequence[str]) -> int:
-    """Run a program. What it raises, and how it ends, is its own."""
-    own, program = run_command.split(words)
-    parser = _parser()
-    args = parser.parse_args(["run", *own])
-    if program is None:
-        parser.error("run: which program? Name a script, -m and a module, or -c and code.")
-    return run_command.run(args, program)
-
-
-def _devices(args: argparse.Namespace) -> int:
-    report = devices_report.report(_context(args).devices)
-    if args.json:
-        return _print_json(report.as_json())
-    return _print(devices_report.draw(report))
-
-
-def _limits(args: argparse.Namespace) -> int:
-    report = memory_report(_context(args).devices)
-    if args.json:
-        return _print_json(asdict(report))
-    print(report)
-    return 0
-
-
-def _top(args: argparse.Namespace) -> int:
-    directory = os.environ.get("BERTH_LEDGER_DIR") or None
-    if args.json:
-        return _print_json([m.as_json() for m in top_report.simulated_machines(directory)])
-    if args.watch is None:
-        return _print(top_report.draw(top_report.simulated_machines(directory)))
-    if not sys.stdout.isatty():  # a pipe gets one picture after the other
-        while True:
-            _print(top_report.draw(top_report.simulated_machines(directory)))
-            sys.stdout.flush()
-            time.sleep(args.watch)
-    from rich.console import Group  # noqa: PLC0415 - only people need it
-    from rich.live import Live  # noqa: PLC0415
-
-    with Live(screen=True, auto_refresh=False) as live:
-        while True:
-            machines = top_report.simulated_machines(directory)
-            live.update(Group(*top_report.draw(machines)), refresh=True)
-            time.sleep(args.watch)
+    return top
 
 
 def _seconds(text: str) -> float:
@@ -160,29 +133,10 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _context(args: argparse.Namespace) -> Context:
-    context = Context(os.environ)
-    if args.sim is not None:
-        context.simulate(Machine.parse(args.sim))
-    return context
-
-
-def _print_json(data: Any) -> int:
-    print(json.dumps(data, indent=2))
-    return 0
-
-
-def _print(parts: Iterable[Any]) -> int:
-    from rich.console import Console  # noqa: PLC0415 - only people need it
-
-    console = Console(highlight=False, markup=False)
-    with console.capture() as drawn:
-        for part in parts:
-            console.print(part, soft_wrap=isinstance(part, str))
-    print(drawn.get(), end="")
-    return 0
-
-
-def _fail(error: Exception, code: int) -> int:
-    print(f"berth: {error}", file=sys.stderr)
-    return code
+def _size(text: str) -> int:
+    size = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
+    if not 1 <= size <= _LARGEST_MATMUL:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a whole number from 1 to {_LARGEST_MATMUL}"
+        )
+    return size

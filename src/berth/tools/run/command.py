@@ -21,11 +21,12 @@ from berth.backends.machine import Machine
 from berth.backends.sim import SimBackend
 from berth.errors import MachineSpecError
 from berth.front.context import Context, context
-from berth.tools import run_report, uses_report
-from berth.tools.gpu_choice import Choice, choose
-from berth.tools.program import Program, set_path, start
-from berth.tools.tensorflow_names import API
-from berth.tools.tensorflow_uses import Source, Use, choose_api, uses_of
+from berth.tools.output import show
+from berth.tools.run import memory_table, uses_report
+from berth.tools.run.gpu_choice import Choice, choose
+from berth.tools.run.names import API
+from berth.tools.run.program import Program, set_path, start
+from berth.tools.run.uses import Source, Use, choose_api, uses_of
 from berth.units import format_bytes, parse_share
 
 _ON_PATH = str(Path(__file__).with_name("on_path"))
@@ -46,18 +47,26 @@ examples:
 """
 
 
-def add_parser(commands: Any) -> None:
-    """Describe the command."""
-    parser: argparse.ArgumentParser = commands.add_parser(
-        "run",
-        help="run a TensorFlow program on berth, as it is",
-        description="Run a TensorFlow program, of version 1 or 2, without changing it: in it, "
-        "`import tensorflow` is berth.\nArguments after the program are the program's.",
-        usage="berth run [options] (program.py | -m module | -c code) [arguments ...]",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def main(words: Sequence[str]) -> int:
+    """Do ``berth run`` with these words; return the exit code, which is the program's."""
+    own, program = split(words)
+    parser = argparse.ArgumentParser(prog="berth run", allow_abbrev=False)
+    describe(parser)
+    args = parser.parse_args(own)
+    if program is None:
+        parser.error("which program? Name a script, -m and a module, or -c and code.")
+    return run(args, program)
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    parser.usage = "berth run [options] (program.py | -m module | -c code) [arguments ...]"
+    parser.description = (
+        "Run a TensorFlow program, of version 1 or 2, without changing it: in it,\n"
+        "`import tensorflow` is berth. Arguments after the program are the program's."
     )
+    parser.epilog = _EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     add = parser.add_argument
     add("--sim", metavar="MACHINE", help="simulate a machine: 4xT4, or 2xA100-40GB,1xT4:8GiB")
     add(
@@ -183,7 +192,7 @@ def _with_report(program: Program, text: str | bytes, file: str) -> int:
         return start(program, text, file)
     finally:
         sys.stdout.flush()
-        run_report.show(context().devices, os.path.basename(file))
+        show(memory_table.draw(context().devices, os.path.basename(file)), sys.stderr)
 
 
 def _chosen(choice: Choice) -> str:

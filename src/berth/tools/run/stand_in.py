@@ -18,7 +18,7 @@ from berth.callsite import call_site
 from berth.errors import explain
 from berth.front.context import context
 from berth.front.mode import start_with_graphs
-from berth.tools.tensorflow_names import (
+from berth.tools.run.names import (
     API,
     VERSIONS,
     is_folder,

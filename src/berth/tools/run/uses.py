@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from berth.tools.stand_in import ROOT
-from berth.tools.tensorflow_names import API, is_own_to_v1
+from berth.tools.run.names import API, is_own_to_v1
+from berth.tools.run.stand_in import ROOT
 
 Position = tuple[int, int]
 """A line, and a column in it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from berth.tools.tensorflow_names import API, find, nearest
-from berth.tools.tensorflow_uses import Use
+from berth.tools.run.names import API, find, nearest
+from berth.tools.run.uses import Use
 
 _MOST_PLACES = 3
 
