@@ -237,8 +237,8 @@ class Context:
         """Log that the program has chosen other GPUs than ``berth run --gpus`` has."""
         chosen = self._environ.get("BERTH_GPUS")
         if chosen is not None and chosen != visible:
-            said = f"CUDA_VISIBLE_DEVICES={_shown(visible)}"
-            _log.warning(gives_way(f"--gpus, CUDA_VISIBLE_DEVICES={chosen!r},", said))
+            said = f"CUDA_VISIBLE_DEVICES={visible}" if visible is not None else "all GPUs"
+            _log.warning(gives_way(f"--gpus (CUDA_VISIBLE_DEVICES={chosen})", said))
 
     def _gpu_backend(self, env: Mapping[str, str | None]) -> Backend | None:
         machine = self._machine

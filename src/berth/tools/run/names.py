@@ -151,8 +151,8 @@ def is_own_to_v1(path: str) -> bool:
 def nearest(api: API, path: str) -> str:
     """Say what berth has instead of a name that it has not; nothing if there is none.
 
-    >>> nearest("v2", "log"), nearest("v2", "nn.rleu"), nearest("v2", "Session")
-    ('berth has tf.math.log.', "Did you mean 'nn.relu'?", 'berth has tf.compat.v1.Session.')
+    >>> nearest("v2", "Session"), nearest("v2", "nn.sigmod")
+    ('berth has tf.compat.v1.Session.', "Did you mean 'nn.sigmoid'?")
     """
     if path in _ABSENT:
         return ""
