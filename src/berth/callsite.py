@@ -8,8 +8,12 @@ import sys
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-_INSIDE = (os.path.dirname(os.path.abspath(__file__)) + os.sep, contextlib.__file__)
-"""berth's own files, and what lies between a with-statement and our generators."""
+_INSIDE = (
+    os.path.dirname(os.path.abspath(__file__)) + os.sep,
+    contextlib.__file__,
+    "<frozen importlib.",
+)
+"""berth's own files, and what lies between with-statements or imports and our code."""
 
 
 class CallSite(NamedTuple):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from berth.backends.base import (
@@ -54,6 +54,7 @@ class SimBackend(InProcessBackend):
         speeds = [card.profile.peak_flops for card in machine.cards]
         order = device_order(device_order_by, speeds)
         selection = select(visible_devices, [machine.cards[slot].uuid for slot in order])
+        self._numbers = selection.indices
         self._slots = [order[index] for index in selection.indices]
         self._cards = [machine.cards[slot] for slot in self._slots]
         self._simulated = machine
@@ -91,6 +92,34 @@ class SimBackend(InProcessBackend):
         ledger = self._open_ledger()
         ledger.describe(slot, limit_bytes=limit_bytes or None, growth=growth)
         ledger.settle(slot)
+
+    def claim(
+        self, n_devices: int, wanted: Callable[[PlatformIndex, int], int]
+    ) -> list[PlatformIndex]:
+        """Claim memory of the devices with the most free memory, in one step (`Ledger.claim`).
+
+        `wanted` tells how much of a device with so many free bytes to claim, 0 for none of it.
+        Room for this process's context is claimed with it. Fewer devices than asked for, and
+        no claim, if there are not so many.
+        """
+        here = {slot: PlatformIndex(index) for index, slot in enumerate(self._slots)}
+
+        def wanted_of_card(slot: int, free: int) -> int:
+            if slot not in here:
+                return 0
+            context = self._cards[here[slot]].context_bytes
+            nbytes = wanted(here[slot], max(free - context, 0))
+            return nbytes + context if nbytes else 0
+
+        return [here[slot] for slot in self._open_ledger().claim(n_devices, wanted_of_card)]
+
+    def claimed(self, device: PlatformIndex) -> int:
+        """Return how many bytes of a device are claimed and not taken yet."""
+        return self._open_ledger().claimed(self._slots[device])
+
+    def visible_number(self, device: PlatformIndex) -> int:
+        """Return the number by which CUDA_VISIBLE_DEVICES names a device."""
+        return self._numbers[device]
 
     def stream(self, device: PlatformIndex) -> Stream:
         if self._stream_lock is None:

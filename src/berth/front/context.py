@@ -108,6 +108,10 @@ class Context:
                 self._warn_of_changes()
             return self._devices
 
+    def asked_api(self) -> str | None:
+        """Return which TensorFlow the program wants to find: v1 or v2, if it is said."""
+        return self._environ.get("BERTH_API")
+
     @property
     def logs_placement(self) -> bool:
         """Whether eager operations tell where they run: as the program says, or is wished."""
@@ -222,11 +226,19 @@ class Context:
             self._gpu_backend(env),
             {name: value for name, value in env.items() if value is not None},
         )
+        self._note_other_gpus(env["CUDA_VISIBLE_DEVICES"])
         if self.switches.log_placement is None:
             self.switches.log_placement = self.logs_placement  # operations look there
         self._in_force = env
         self._warned = {}
         return devices
+
+    def _note_other_gpus(self, visible: str | None) -> None:
+        """Log that the program has chosen other GPUs than ``berth run --gpus`` has."""
+        chosen = self._environ.get("BERTH_GPUS")
+        if chosen is not None and chosen != visible:
+            said = f"CUDA_VISIBLE_DEVICES={visible}" if visible is not None else "all GPUs"
+            _log.warning(gives_way(f"--gpus (CUDA_VISIBLE_DEVICES={chosen})", said))
 
     def _gpu_backend(self, env: Mapping[str, str | None]) -> Backend | None:
         machine = self._machine

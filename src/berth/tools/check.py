@@ -54,8 +54,6 @@ from berth.tools.check_report import (
 )
 from berth.units import format_bytes
 
-DEFAULT_SIZE = 1024
-LARGEST_SIZE = 8192
 _LEAST_RUNS, _MOST_RUNS, _ENOUGH_SECONDS = 3, 10, 0.2
 """A device is timed again until so much time has passed, but so often at least and at most."""
 _SMALL_ANSWER = [[22.0, 28.0], [49.0, 64.0]]

@@ -1,69 +1,56 @@
-"""The ``berth`` command. Asked-for output goes to stdout, trouble to stderr.
+"""The ``berth`` command: what can be asked of it. `commands` has the answers.
 
-Exit codes: 0 done, 1 it could not be done, 2 the command was wrong; `berth check` has 3, for
-a machine without a GPU.
+They are loaded when one is asked for: a program that `berth run` starts does not wait for
+the rest.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 from berth import __version__
-from berth.backends.machine import Machine
-from berth.errors import MachineSpecError, OpError
-from berth.front.context import Context
-from berth.front.memory_report import memory_report
-from berth.tools import check as device_check
-from berth.tools import devices as devices_report
-from berth.tools import top as top_report
-from berth.units import parse_count
+from berth.tools.run import command as run_command
 
-Command = Callable[[argparse.Namespace], int]
+_LARGEST_MATMUL = 8192
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
-    parser = _parser()
-    args = parser.parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    if words[:1] == ["run"]:
+        return run_command.main(words[1:])
+    parser = command_parser()
+    args = parser.parse_args(words)
     if args.command is None:
         parser.print_help()
         return 0
-    commands: dict[str, Command] = {
-        "check": _check,
-        "devices": _devices,
-        "limits": _limits,
-        "top": _top,
-    }
-    try:
-        code = commands[args.command](args)
-        sys.stdout.flush()  # here, where a closed pipe can still be answered
-        return code
-    except MachineSpecError as error:
-        return _fail(error, 2)
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:  # the reader, `head` for one, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (OpError, ValueError, RuntimeError, OSError) as error:
-        return _fail(error, 1)
+    answers = import_module("berth.tools.commands")
+    code: int = answers.answer(args)
+    return code
 
 
-def _parser() -> argparse.ArgumentParser:
+# --- what can be asked --------------------------------------------------------------------
+
+
+def command_parser() -> argparse.ArgumentParser:
+    """Describe the command, for its users and for the completion of shells."""
     parser = argparse.ArgumentParser(
         prog="berth",
-        description="See GPUs, choose them, bound their memory: real or simulated.",
+        description="See GPUs, choose them, bound their memory, run TensorFlow programs on "
+        "them: real or simulated.",
+        epilog="`berth COMMAND --help` tells more of each. A first look at a machine with four "
+        "GPUs: berth devices --sim 4xT4",
     )
     parser.add_argument("--version", action="version", version=f"berth {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    run_command.describe(
+        commands.add_parser("run", help="run a TensorFlow program on berth, as it is")
+    )
+    check = _add_check(commands)
     devices = commands.add_parser(
         "devices",
         help="list physical, visible and logical devices",
@@ -78,21 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         description="Say how much of each GPU's memory a program that starts now could take, "
         "and which setting decides it.",
     )
-    top = commands.add_parser(
-        "top",
-        help="show who holds the memory of which GPU",
-        description="Show the simulated GPUs that are in use, and each process on them: the "
-        "bytes it holds, its limit (with + if its memory grows), and since when.",
-    )
-    top.add_argument(
-        "--watch",
-        metavar="SECONDS",
-        nargs="?",
-        const=1.0,
-        type=_seconds,
-        help="show it again and again, every second or as often as you say",
-    )
-    check = _add_check(commands)
+    top = _add_top(commands)
     for command in (check, devices, limits, top):
         command.add_argument("--json", action="store_true", help="print JSON, for programs")
     for command in (check, devices, limits):
@@ -101,6 +74,14 @@ def _parser() -> argparse.ArgumentParser:
             metavar="MACHINE",
             help="simulate a machine: 4xT4, or 2xA100-40GB,1xT4:8GiB",
         )
+    completion = commands.add_parser(
+        "completion",
+        help="print what a shell needs to complete berth's words",
+        description="Print what a shell needs to complete berth's words when you press Tab. "
+        'For bash: eval "$(berth completion bash)" in ~/.bashrc; for zsh the same with zsh in '
+        "~/.zshrc; for fish: berth completion fish > ~/.config/fish/completions/berth.fish",
+    )
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
     return parser
 
 
@@ -118,77 +99,28 @@ def _add_check(commands: Any) -> argparse.ArgumentParser:
         "--size",
         metavar="N",
         type=_size,
-        default=device_check.DEFAULT_SIZE,
+        default=1024,
         help="rows and columns of the larger matrices (default: %(default)s)",
     )
     return check
 
 
-def _check(args: argparse.Namespace) -> int:
-    def tell(text: str) -> None:
-        if not args.json:
-            print(text, flush=True)  # each line as soon as it is known
-
-    found = device_check.check(_context(args), args.size, tell, _busy)
-    if args.json:
-        _print_json(found.as_json())
-    return found.exit_code
-
-
-@contextmanager
-def _busy(doing: str) -> Iterator[None]:
-    """Show on a terminal what is being done, while it is."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console  # noqa: PLC0415 - only people need it
-    from rich.live import Live  # noqa: PLC0415
-    from rich.spinner import Spinner  # noqa: PLC0415
-
-    # stdout may lead elsewhere than to this terminal, so it is left alone.
-    with Live(
-        Spinner("dots", doing),
-        console=Console(stderr=True),
-        transient=True,
-        redirect_stdout=False,
-    ):
-        yield
-
-
-def _devices(args: argparse.Namespace) -> int:
-    report = devices_report.report(_context(args).devices)
-    if args.json:
-        return _print_json(report.as_json())
-    return _print(devices_report.draw(report))
-
-
-def _limits(args: argparse.Namespace) -> int:
-    report = memory_report(_context(args).devices)
-    if args.json:
-        return _print_json(asdict(report))
-    print(report)
-    return 0
-
-
-def _top(args: argparse.Namespace) -> int:
-    directory = os.environ.get("BERTH_LEDGER_DIR") or None
-    if args.json:
-        return _print_json([m.as_json() for m in top_report.simulated_machines(directory)])
-    if args.watch is None:
-        return _print(top_report.draw(top_report.simulated_machines(directory)))
-    if not sys.stdout.isatty():  # a pipe gets one picture after the other
-        while True:
-            _print(top_report.draw(top_report.simulated_machines(directory)))
-            sys.stdout.flush()
-            time.sleep(args.watch)
-    from rich.console import Group  # noqa: PLC0415 - only people need it
-    from rich.live import Live  # noqa: PLC0415
-
-    with Live(screen=True, auto_refresh=False) as live:
-        while True:
-            machines = top_report.simulated_machines(directory)
-            live.update(Group(*top_report.draw(machines)), refresh=True)
-            time.sleep(args.watch)
+def _add_top(commands: Any) -> argparse.ArgumentParser:
+    top: argparse.ArgumentParser = commands.add_parser(
+        "top",
+        help="show who holds the memory of which GPU",
+        description="Show the simulated GPUs that are in use, and each process on them: the "
+        "bytes it holds, its limit (with + if its memory grows), and since when.",
+    )
+    top.add_argument(
+        "--watch",
+        metavar="SECONDS",
+        nargs="?",
+        const=1.0,
+        type=_seconds,
+        help="show it again and again, every second or as often as you say",
+    )
+    return top
 
 
 def _seconds(text: str) -> float:
@@ -202,37 +134,9 @@ def _seconds(text: str) -> float:
 
 
 def _size(text: str) -> int:
-    size = parse_count(text) if text.isascii() and text.isdigit() else 0
-    if not 1 <= size <= device_check.LARGEST_SIZE:
+    size = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 0
+    if not 1 <= size <= _LARGEST_MATMUL:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is not a whole number from 1 to {device_check.LARGEST_SIZE}"
+            f"{text!r} is not a whole number from 1 to {_LARGEST_MATMUL}"
         )
     return size
-
-
-def _context(args: argparse.Namespace) -> Context:
-    context = Context(os.environ)
-    if args.sim is not None:
-        context.simulate(Machine.parse(args.sim))
-    return context
-
-
-def _print_json(data: Any) -> int:
-    print(json.dumps(data, indent=2))
-    return 0
-
-
-def _print(parts: Iterable[Any]) -> int:
-    from rich.console import Console  # noqa: PLC0415 - only people need it
-
-    console = Console(highlight=False, markup=False)
-    with console.capture() as drawn:
-        for part in parts:
-            console.print(part, soft_wrap=isinstance(part, str))
-    print(drawn.get(), end="")
-    return 0
-
-
-def _fail(error: Exception, code: int) -> int:
-    print(f"berth: {error}", file=sys.stderr)
-    return code

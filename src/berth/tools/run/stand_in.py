@@ -8,17 +8,17 @@ below are made when they are asked for, by attribute or by import.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
 from typing import Any, cast
 
 from berth.callsite import call_site
 from berth.errors import explain
-from berth.tools.tensorflow_names import (
+from berth.front.context import context
+from berth.front.mode import start_with_graphs
+from berth.tools.run.names import (
     API,
     VERSIONS,
     is_folder,
@@ -49,7 +49,7 @@ class StandIn(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         path = f"{self._place}.{name}".lstrip(".")
         if is_folder(path) or module_at(self._api, path) is not None:
-            return import_module(f"{ROOT}.{path}")
+            return _module_below(self._api, path)
         if self._face is None or name not in public_names(self._face):
             raise AttributeError(
                 _complaint(
@@ -82,15 +82,25 @@ class _Finder:
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         place = spec.name[len(ROOT) + 1 :]
+        if place == "compat.v1":  # by an import of its own, as of `berth.compat.v1`
+            start_with_graphs()
         return StandIn(spec.name, self._api, module_at(self._api, place))
 
     def exec_module(self, module: ModuleType) -> None:
         """Do nothing more: what it has is looked up."""
 
 
+def _module_below(api: API, path: str) -> ModuleType:
+    """Return the stand-in for a module below `tensorflow`."""
+    name = f"{ROOT}.{path}"
+    if name not in sys.modules:
+        sys.modules[name] = StandIn(name, api, module_at(api, path))
+    return sys.modules[name]
+
+
 def take_the_place_of(name: str) -> None:
     """Put a stand-in where a module is being imported."""
-    api: API = "v1" if os.environ.get("BERTH_API") == "v1" else "v2"
+    api: API = "v1" if context().asked_api() == "v1" else "v2"
     root = StandIn(name, api, module_at(api, ""))
     root.__spec__ = sys.modules[name].__spec__
     version = VERSIONS[api]
@@ -98,6 +108,7 @@ def take_the_place_of(name: str) -> None:
     setattr(root, "version", SimpleNamespace(VERSION=version))  # noqa: B010
     if api == "v1":
         setattr(root, "VERSION", version)  # noqa: B010
+        start_with_graphs()
     sys.meta_path.insert(0, cast(Any, _Finder(api)))
     sys.modules[name] = root
 

@@ -3,6 +3,6 @@
 The folder around this package is on such a program's path, before all others but its own.
 """
 
-from berth.tools.stand_in import take_the_place_of
+from berth.tools.run.stand_in import take_the_place_of
 
 take_the_place_of(__name__)

@@ -13,8 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from berth.tools.stand_in import ROOT
-from berth.tools.tensorflow_names import API, is_own_to_v1
+from berth.tools.run.names import API, is_own_to_v1
+from berth.tools.run.stand_in import ROOT
+
+Position = tuple[int, int]
+"""A line, and a column in it."""
 
 
 class Use(NamedTuple):
@@ -45,7 +48,7 @@ def uses_of(source: Source) -> list[Use]:
     while waiting:
         here = waiting.pop(0)
         reader = _Reader(ast.parse(here.text, here.file))
-        found += [Use(name, here.file, line) for name, line in reader.uses()]
+        found += [Use(name, here.file, line) for name, (line, _) in reader.uses()]
         for path in _own_modules(reader.imported, source.folder):
             if str(path) not in seen:
                 seen.add(str(path))
@@ -70,6 +73,10 @@ def _own_modules(imported: list[str], folder: Path) -> Iterator[Path]:
                 yield path
 
 
+def _position(node: ast.stmt | ast.expr) -> Position:
+    return node.lineno, node.col_offset
+
+
 class _Reader:
     """Reads one module's uses of TensorFlow."""
 
@@ -79,7 +86,7 @@ class _Reader:
         """What names of the module stand for: paths from `tensorflow` on."""
         self.imported: list[str] = []
         """Other modules, which may be the program's own."""
-        self._imports: list[tuple[str, int]] = []
+        self._imports: list[tuple[str, Position]] = []
         for node in self._nodes:
             if isinstance(node, ast.Import):
                 self._read_import(node)
@@ -89,11 +96,11 @@ class _Reader:
             if isinstance(node, ast.Assign):
                 self._read_assignment(node)
 
-    def uses(self) -> list[tuple[str, int]]:
-        """List names and lines, in the order of the lines."""
+    def uses(self) -> list[tuple[str, Position]]:
+        """List names and where they stand, in that order."""
         inner = {id(n.value) for n in self._nodes if isinstance(n, ast.Attribute)}
         chains = [
-            (path, node.lineno)
+            (path, _position(node))
             for node in self._nodes
             if isinstance(node, ast.Attribute) and id(node) not in inner
             if (path := self._path(node))
@@ -107,7 +114,7 @@ class _Reader:
                 self.imported.append(alias.name)
                 continue
             if path:
-                self._imports.append((path, node.lineno))
+                self._imports.append((path, _position(node)))
             # Without `as`, what is bound is the module that comes first.
             self._bound[alias.asname or ROOT] = path if alias.asname else ""
 
@@ -119,7 +126,7 @@ class _Reader:
                 self.imported += [module, f"{module}.{alias.name}".lstrip(".")]
             elif alias.name != "*":
                 full = f"{path}.{alias.name}".lstrip(".")
-                self._imports.append((full, node.lineno))
+                self._imports.append((full, _position(node)))
                 self._bound[alias.asname or alias.name] = full
 
     def _read_assignment(self, node: ast.Assign) -> None:
@@ -140,7 +147,7 @@ class _Reader:
             return None
         return ".".join([*filter(None, [self._bound[node.id]]), *reversed(parts)])
 
-    def _asked_by_text(self) -> Iterator[tuple[str, int]]:
+    def _asked_by_text(self) -> Iterator[tuple[str, Position]]:
         """Find ``getattr(tf, "name")``."""
         for node in self._nodes:
             match node:
@@ -151,7 +158,7 @@ class _Reader:
                     path = self._bound.get(owner.id) if isinstance(owner, ast.Name) else None
                     path = self._path(owner) if path is None else path
                     if path is not None:
-                        yield f"{path}.{name}".lstrip("."), node.lineno
+                        yield f"{path}.{name}".lstrip("."), _position(node)
 
 
 def _below_root(module: str) -> str | None:

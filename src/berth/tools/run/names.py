@@ -7,26 +7,28 @@ modules on such paths are berth's faces; their lists (``__all__``) say what is p
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import Literal, NamedTuple
 
+from berth import compat
 from berth.errors import did_you_mean
 
 API = Literal["v1", "v2"]
 VERSIONS: dict[API, str] = {"v1": "1.15.5", "v2": "2.21.0"}
 """The versions of TensorFlow whose behaviour berth has."""
 
-_FACES: dict[API, str] = {"v1": "berth.compat.v1", "v2": "berth"}
-_ELSEWHERE = {
-    "compat.v1": "berth.compat.v1",
-    "compat.v2": "berth",
-    "python.client.device_lib": "berth.device_lib",
-    "python.client.timeline": "berth.timeline",
-    "core.protobuf.config_pb2": "berth.compat.v1",
+_ELSEWHERE: dict[str, Callable[[], ModuleType]] = {
+    "compat.v1": lambda: compat.v1,
+    "compat.v2": lambda: import_module("berth"),
+    "python.client.device_lib": lambda: import_module("berth.device_lib"),
+    "python.client.timeline": lambda: import_module("berth.timeline"),
+    "core.protobuf.config_pb2": lambda: compat.v1,
 }
 """Modules that are no attribute of a face, or another one than there."""
+_FACES = {"v1": _ELSEWHERE["compat.v1"], "v2": _ELSEWHERE["compat.v2"]}
+# `compat.v1` as an attribute: to import it would make this a program of TensorFlow 1.
 _FOLDERS = {path.rpartition(".")[0] for path in _ELSEWHERE} | {"python", "core"}
 """Modules that only hold others."""
 _OWN_TO_V1 = (
@@ -48,6 +50,36 @@ _OWN_TO_V1 = (
 """Names of TensorFlow 1 alone that berth has not, and programs often use."""
 
 
+_ABSENT = frozenset(
+    [
+        "app",
+        "contrib",
+        "data",
+        "distribute",
+        "estimator",
+        "experimental.numpy",
+        "feature_column",
+        "flags",
+        "gfile",
+        "image",
+        "io",
+        "keras",
+        "layers",
+        "logging",
+        "losses",
+        "lookup",
+        "metrics",
+        "profiler",
+        "python_io",
+        "saved_model",
+        "summary",
+        "tpu",
+        "train",
+    ]
+)
+"""Parts of TensorFlow that berth has nothing of: no other name is like them."""
+
+
 def module_at(api: API, path: str) -> ModuleType | None:
     """Return the module of berth that stands for one of TensorFlow's; None if none does.
 
@@ -55,9 +87,9 @@ def module_at(api: API, path: str) -> ModuleType | None:
     ('berth.compat.v1.nn', None)
     """
     if path in _ELSEWHERE:
-        return import_module(_ELSEWHERE[path])
+        return _ELSEWHERE[path]()
     if not path:
-        return import_module(_FACES[api])
+        return _FACES[api]()
     around, _, last = path.rpartition(".")
     outer = module_at(api, around)
     if outer is None or last not in public_names(outer):
@@ -119,9 +151,11 @@ def is_own_to_v1(path: str) -> bool:
 def nearest(api: API, path: str) -> str:
     """Say what berth has instead of a name that it has not; nothing if there is none.
 
-    >>> nearest("v2", "log"), nearest("v2", "nn.rleu"), nearest("v2", "Session")
-    ('berth has tf.math.log.', "Did you mean 'nn.relu'?", 'berth has tf.compat.v1.Session.')
+    >>> nearest("v2", "Session"), nearest("v2", "nn.sigmod")
+    ('berth has tf.compat.v1.Session.', "Did you mean 'nn.sigmoid'?")
     """
+    if path in _ABSENT:
+        return ""
     around, _, last = path.rpartition(".")
     places = [place for place in _all_paths(api) if place.rpartition(".")[2] == last]
     if places:

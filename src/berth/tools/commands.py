@@ -1,0 +1,111 @@
+"""What the ``berth`` command answers. Asked-for output goes to stdout, trouble to stderr.
+
+Exit codes: 0 done, 1 it could not be done, 2 the command was wrong; `berth check` has 3, for
+a machine without a GPU. Those of `berth run`, which is apart, are the program's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+
+from berth.backends.machine import Machine
+from berth.errors import MachineSpecError, OpError
+from berth.front.context import Context
+from berth.front.memory_report import memory_report
+from berth.tools import devices as devices_report
+from berth.tools import top as top_report
+from berth.tools.check import check
+from berth.tools.cli import command_parser
+from berth.tools.completion import script
+from berth.tools.output import busy, show, show_json
+
+
+def answer(args: argparse.Namespace) -> int:
+    """Do what is asked, and say what went wrong; return the exit code."""
+    commands: dict[str, Callable[[argparse.Namespace], int]] = {
+        "check": _check,
+        "completion": _completion,
+        "devices": _devices,
+        "limits": _limits,
+        "top": _top,
+    }
+    try:
+        code = commands[args.command](args)
+        sys.stdout.flush()  # here, where a closed pipe can still be answered
+        return code
+    except MachineSpecError as error:
+        return _fail(error, 2)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader, `head` for one, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (OpError, ValueError, RuntimeError, OSError) as error:
+        return _fail(error, 1)
+
+
+def _check(args: argparse.Namespace) -> int:
+    def tell(text: str) -> None:
+        if not args.json:
+            print(text, flush=True)  # each line as soon as it is known
+
+    found = check(_context(args), args.size, tell, busy)
+    if args.json:
+        show_json(found.as_json())
+    return found.exit_code
+
+
+def _completion(args: argparse.Namespace) -> int:
+    print(script(args.shell, command_parser()))
+    return 0
+
+
+def _devices(args: argparse.Namespace) -> int:
+    report = devices_report.report(_context(args).devices)
+    return show_json(report.as_json()) if args.json else show(devices_report.draw(report))
+
+
+def _limits(args: argparse.Namespace) -> int:
+    report = memory_report(_context(args).devices)
+    if args.json:
+        return show_json(asdict(report))
+    print(report)
+    return 0
+
+
+def _top(args: argparse.Namespace) -> int:
+    directory = os.environ.get("BERTH_LEDGER_DIR") or None
+    if args.json:
+        return show_json([m.as_json() for m in top_report.simulated_machines(directory)])
+    if args.watch is None:
+        return show(top_report.draw(top_report.simulated_machines(directory)))
+    if not sys.stdout.isatty():  # a pipe gets one picture after the other
+        while True:
+            show(top_report.draw(top_report.simulated_machines(directory)))
+            sys.stdout.flush()
+            time.sleep(args.watch)
+    from rich.console import Group  # noqa: PLC0415 - only people need it
+    from rich.live import Live  # noqa: PLC0415
+
+    with Live(screen=True, auto_refresh=False) as live:
+        while True:
+            machines = top_report.simulated_machines(directory)
+            live.update(Group(*top_report.draw(machines)), refresh=True)
+            time.sleep(args.watch)
+
+
+def _context(args: argparse.Namespace) -> Context:
+    context = Context(os.environ)
+    if args.sim is not None:
+        context.simulate(Machine.parse(args.sim))
+    return context
+
+
+def _fail(error: Exception, code: int) -> int:
+    print(f"berth: {error}", file=sys.stderr)
+    return code

@@ -1,0 +1,1 @@
+"""``berth run``: TensorFlow programs, unmodified, on berth."""

@@ -1,0 +1,225 @@
+"""``berth run``: a TensorFlow program, unmodified, on berth.
+
+1. The options become environment variables, which the program and all that it starts see:
+   BERTH_SIM, CUDA_VISIBLE_DEVICES, BERTH_MEMORY, BERTH_GROWTH, BERTH_LOG_PLACEMENT and
+   BERTH_SOFT_PLACEMENT. What the program sets itself counts more.
+2. The program's text tells which TensorFlow it is written for, before it runs: BERTH_API.
+3. A folder with a package `tensorflow` (`stand_in`) comes first on its path.
+4. The program runs in this process, as ``__main__`` (`program`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from berth.backends.machine import Machine
+from berth.backends.sim import SimBackend
+from berth.errors import MachineSpecError
+from berth.front.context import Context, context
+from berth.tools.output import show
+from berth.tools.run import memory_table, uses_report
+from berth.tools.run.gpu_choice import Choice, choose
+from berth.tools.run.names import API
+from berth.tools.run.program import Program, set_path, start
+from berth.tools.run.uses import Source, Use, choose_api, uses_of
+from berth.units import format_bytes, parse_share
+
+_ON_PATH = str(Path(__file__).with_name("on_path"))
+_WITH_VALUE = ("--sim", "--gpus", "--memory", "--api")
+_SWITCHES = {
+    "growth": "BERTH_GROWTH",
+    "log_placement": "BERTH_LOG_PLACEMENT",
+    "soft": "BERTH_SOFT_PLACEMENT",
+}
+_EPILOG = """\
+What the program sets itself counts more than these options, and the log says so.
+
+examples:
+  berth run --sim "4xTesla K20m" train.py --epochs 3
+  berth run --gpus 1 --memory 4GiB train.py
+  CUDA_VISIBLE_DEVICES=1 berth run --log-placement my_script.py
+  berth run --check train.py
+"""
+
+
+def main(words: Sequence[str]) -> int:
+    """Do ``berth run`` with these words; return the exit code, which is the program's."""
+    own, program = split(words)
+    parser = argparse.ArgumentParser(prog="berth run", allow_abbrev=False)
+    describe(parser)
+    args = parser.parse_args(own)
+    if program is None:
+        parser.error("which program? Name a script, -m and a module, or -c and code.")
+    return run(args, program)
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's options."""
+    parser.usage = "berth run [options] (program.py | -m module | -c code) [arguments ...]"
+    parser.description = (
+        "Run a TensorFlow program, of version 1 or 2, without changing it: in it,\n"
+        "`import tensorflow` is berth. Arguments after the program are the program's."
+    )
+    parser.epilog = _EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    add = parser.add_argument
+    add("--sim", metavar="MACHINE", help="simulate a machine: 4xT4, or 2xA100-40GB,1xT4:8GiB")
+    add(
+        "--gpus",
+        metavar="LIST|N",
+        help="the GPUs with these numbers (0,2 or just 1,), or so many (2): those with the "
+        "most free memory, which is reserved at once; none: no GPU",
+    )
+    add(
+        "--memory",
+        metavar="SIZE|PART",
+        type=_share,
+        help="how much of each GPU's memory it may take: 4GiB, or 0.4 of it",
+    )
+    add("--growth", action="store_true", help="take memory as it is needed, not at once")
+    add("--log-placement", action="store_true", help="print where each operation runs")
+    add(
+        "--soft",
+        action="store_true",
+        help="run an operation elsewhere where the device it asks for cannot",
+    )
+    add(
+        "--api",
+        choices=("v1", "v2"),
+        help="which TensorFlow it is written for; otherwise its names tell",
+    )
+    add("--report", action="store_true", help="print each GPU's memory when it has ended")
+    add(
+        "--check",
+        action="store_true",
+        help="do not run it: list TensorFlow's names in it, and which of them berth has not",
+    )
+    add("-v", "--verbose", action="store_true", help="say what is decided before it runs")
+
+
+def split(argv: Sequence[str]) -> tuple[list[str], Program | None]:
+    """Divide the command's arguments into its own options and the program with its."""
+    position = 0
+    while position < len(argv):
+        word, rest = argv[position], argv[position + 1 :]
+        if word in _WITH_VALUE:
+            position += 2
+        elif word in ("-m", "-c") and rest:
+            kind: Any = "module" if word == "-m" else "code"
+            return list(argv[:position]), Program(kind, rest[0], rest[1:])
+        elif word == "--" and rest:
+            return list(argv[:position]), Program("script", rest[0], rest[1:])
+        elif word == "-" or not word.startswith("-"):
+            return list(argv[:position]), Program("script", word, rest)
+        else:
+            position += 1
+    return list(argv), None
+
+
+def run(args: argparse.Namespace, program: Program) -> int:
+    """Do what the command asks; return its exit code."""
+    try:
+        text, file = program.read()
+        api, uses, because = _read_uses(program, text, file, args)
+        if args.check:
+            return uses_report.show(api, uses, because, file)
+        choice = _prepare(args)
+    except (OSError, SyntaxError, ValueError, LookupError, RuntimeError) as error:
+        _say(_complaint(error))
+        return 2 if isinstance(error, OSError | MachineSpecError) else 1
+    if args.verbose:
+        _say(uses_report.explain_api(api, uses, because, file))
+        if choice is not None:
+            _say(_chosen(choice))
+    os.environ["BERTH_API"] = api
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [_ON_PATH, os.environ.get("PYTHONPATH")])
+    )
+    set_path(program, _ON_PATH)
+    if args.report:
+        return _with_report(program, text, file)
+    return start(program, text, file)
+
+
+def _read_uses(
+    program: Program, text: str | bytes, file: str, args: argparse.Namespace
+) -> tuple[API, list[Use], Use | None]:
+    """Find out which TensorFlow a program is written for, unless that is said."""
+    asked: API | None = args.api
+    try:
+        uses = uses_of(Source(text, file, Path(program.folder)))
+    except (SyntaxError, ValueError):
+        if args.check:
+            raise
+        return asked or "v2", [], None  # Python will say what is wrong with it
+    api, because = choose_api(uses)
+    return (api, uses, because) if asked is None else (asked, uses, None)
+
+
+def environment(args: argparse.Namespace) -> dict[str, str]:
+    """Say the options as environment variables."""
+    env = {name: "1" for option, name in _SWITCHES.items() if getattr(args, option)}
+    if args.sim is not None:
+        Machine.parse(args.sim)  # complains now, and not in the middle of the program
+        env["BERTH_SIM"] = args.sim
+    if args.memory is not None:
+        env["BERTH_MEMORY"] = args.memory
+    return env
+
+
+def _prepare(args: argparse.Namespace) -> Choice | None:
+    """Put the options into the environment; choose GPUs, if that is asked."""
+    os.environ.update(environment(args))
+    if args.gpus is None:
+        return None
+    devices = Context(os.environ).devices
+    choice = choose(args.gpus, devices, os.environ)
+    numbers = ""
+    if isinstance(devices.gpu_backend, SimBackend):
+        numbers = ",".join(map(str, map(devices.gpu_backend.visible_number, choice.gpus)))
+    os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["BERTH_GPUS"] = numbers
+    return choice
+
+
+def _with_report(program: Program, text: str | bytes, file: str) -> int:
+    """Run the program, and print what became of the GPUs' memory, however it ends."""
+    try:
+        return start(program, text, file)
+    finally:
+        sys.stdout.flush()
+        show(memory_table.draw(context().devices, os.path.basename(file)), sys.stderr)
+
+
+def _chosen(choice: Choice) -> str:
+    visible = os.environ["CUDA_VISIBLE_DEVICES"]
+    if not choice.claimed_bytes:
+        return f"CUDA_VISIBLE_DEVICES={visible}"
+    return (
+        f"CUDA_VISIBLE_DEVICES={visible}: most memory is free there, and "
+        f"{format_bytes(choice.claimed_bytes)} of each is reserved now."
+    )
+
+
+def _share(text: str) -> str:
+    try:
+        parse_share(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
+def _complaint(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return f"can't open file {error.filename!r}: {error.strerror}"
+    if isinstance(error, SyntaxError):
+        return f"{error.msg} ({error.filename}, line {error.lineno})"
+    return str(error)
+
+
+def _say(text: str) -> None:
+    print(f"berth run: {text}", file=sys.stderr)

@@ -1,0 +1,139 @@
+"""Running somebody's program in this process, as Python itself would.
+
+The program is ``__main__``: what it sees of itself (its arguments, its path, its module), what
+it leaves behind (its exit code, its tracebacks) and what it starts (other processes) are the
+same as under ``python``. Nothing of ours is on its tracebacks.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import pkgutil
+import runpy
+import sys
+from collections.abc import Callable, Sequence
+from importlib.machinery import SourceFileLoader
+from pathlib import Path
+from types import ModuleType, TracebackType
+from typing import Any, Literal, NamedTuple
+
+_OURS = (__file__, runpy.__file__, "<frozen runpy>")
+
+
+class Program(NamedTuple):
+    """What to run: a script, a module (``-m``) or a text (``-c``), and its arguments."""
+
+    kind: Literal["script", "module", "code"]
+    target: str
+    arguments: Sequence[str] = ()
+
+    @property
+    def folder(self) -> str:
+        """What comes first on its path: where its own modules are."""
+        if self.kind == "code":
+            return ""
+        if self.kind == "module" or self.target == "-":
+            return os.getcwd()
+        path = os.path.realpath(self.target)
+        return path if self.has_main_inside else os.path.dirname(path)
+
+    @property
+    def has_main_inside(self) -> bool:
+        """Whether it is a folder or an archive with a ``__main__.py``."""
+        if self.kind != "script" or self.target == "-":
+            return False
+        if self.target.endswith(".py"):
+            return False
+        return os.path.isdir(self.target) or _is_archive(self.target)
+
+    def read(self) -> tuple[str | bytes, str]:
+        """Return its text and the name of the file; OSError or LookupError if there is none."""
+        if self.kind == "code":
+            return self.target, "<string>"
+        if self.target == "-":
+            return sys.stdin.buffer.read(), "<stdin>"
+        path = self.target
+        if self.kind == "module":
+            path = self._find_module()
+        elif os.path.isdir(path):
+            path = os.path.join(path, "__main__.py")
+        elif self.has_main_inside:
+            importer: Any = pkgutil.get_importer(path)
+            return importer.get_source("__main__") or "", f"{path}/__main__.py"
+        return Path(path).read_bytes(), path
+
+    def _find_module(self) -> str:
+        """Find the file of a module, in the program's own folder or on the path."""
+        places = [os.getcwd(), *sys.path]
+        for place in places:
+            base = Path(place).joinpath(*self.target.split("."))
+            for path in (base.with_name(f"{base.name}.py"), base / "__main__.py"):
+                if path.is_file():
+                    return str(path)
+        raise LookupError(f"No module named {self.target}")
+
+
+def _is_archive(path: str) -> bool:
+    from zipfile import is_zipfile  # noqa: PLC0415 - few programs are one
+
+    return is_zipfile(path)
+
+
+def set_path(program: Program, extra: str) -> None:
+    """Put the program's own folder first on the path, and another after it."""
+    is_safe = getattr(sys.flags, "safe_path", False)
+    if is_safe:  # nobody's folder comes first then
+        sys.path.insert(0, extra)
+    else:
+        sys.path[0:1] = [program.folder, extra]
+
+
+def start(program: Program, text: str | bytes, file: str) -> int:
+    """Run a program whose text was read to its end; return its exit code."""
+    main = _new_main()
+    sys.argv[:] = [program.target, *program.arguments]
+    if program.kind == "module" or program.has_main_inside:
+        is_module = program.kind == "module"
+        name = program.target if is_module else "__main__"
+        sys.argv[0] = "-m" if is_module else program.target
+        run_as_main: Callable[..., Any] = runpy._run_module_as_main  # type: ignore[attr-defined]
+        return _watched(lambda: run_as_main(name, alter_argv=is_module))
+    if program.kind == "code":
+        sys.argv[0] = "-c"
+    elif program.target != "-":
+        main.__file__ = os.path.abspath(file)
+        main.__loader__ = SourceFileLoader("__main__", main.__file__)
+        file = main.__file__
+    return _watched(lambda: exec(compile(text, file, "exec", dont_inherit=True), vars(main)))
+
+
+def _new_main() -> ModuleType:
+    """Make the module that is the program's own."""
+    main = ModuleType("__main__")
+    main.__dict__.update(__builtins__=builtins, __annotations__={})
+    sys.modules["__main__"] = main
+    return main
+
+
+def _watched(run: Callable[[], Any]) -> int:
+    """Run, and let Python show what it raises from the program's first line on."""
+    try:
+        run()
+    except SystemExit:
+        raise
+    except BaseException as error:
+        inside, show = _without_ours(error.__traceback__), sys.excepthook
+
+        def show_inside(kind: type[BaseException], error: BaseException, _: Any) -> None:
+            show(kind, error.with_traceback(inside), inside)
+
+        sys.excepthook = show_inside
+        raise
+    return 0
+
+
+def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
+    while traceback is not None and traceback.tb_frame.f_code.co_filename in _OURS:
+        traceback = traceback.tb_next
+    return traceback
