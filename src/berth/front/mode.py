@@ -35,10 +35,8 @@ def eager_builder() -> Eager:
 
 
 def _find_eager() -> Builder:
-    """Return what computes operations, and remember it: this is asked for each of them."""
-    found = eager_builder()
-    builder.start_with(lambda: found)
-    return found
+    found: Builder = context().builder
+    return found or eager_builder()
 
 
 builder.start_with(_find_eager)
