@@ -50,7 +50,9 @@ class Eager(Values):
     def apply(self, op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> Any:
         """Compute an operation; return its output, a list of them, or None."""
         if op is CONST:
-            return self._new_constant(attrs["value"])
+            made = self._new_constant(attrs["value"])
+            self._check_expected(op, made.place)
+            return made
         for value in inputs:
             if type(value) not in PLAIN:
                 inputs = [as_tensor(value) for value in inputs]
@@ -64,6 +66,7 @@ class Eager(Values):
             tensors = inputs
             if not recipe.takes_tensors:
                 tensors = recipe.tensors(inputs, self._converted)
+        self._check_expected(op, choice.device)
         try:
             if recipe is None:
                 outputs = self._examine(op, inputs, tensors, attrs, choice, kind)

@@ -14,10 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from berth.callsite import mark_caller
 from berth.devices.device import Device
+from berth.devices.full_name import parse_full_name
 from berth.dtypes import DType, float32, int32
-from berth.errors import InvalidArgumentError
+from berth.errors import InvalidArgumentError, explain
 from berth.front.eager_tensor import EagerTensor
+from berth.graph.expect import Expectation, current_expectation
 from berth.ops.arrays.array import CONST, IDENTITY
 from berth.ops.convert import dtype_of
 from berth.ops.opdef import Attrs, OpDef
@@ -117,6 +120,26 @@ def check_policy(policy: str, op: OpDef, position: int, tensor: Any, device: Dev
     )
 
 
+def not_expected(
+    expectation: Expectation, op: OpDef, device: Device, asked: str
+) -> InvalidArgumentError:
+    """Make the error for an operation that `expect_device` demands elsewhere."""
+    reason = "that is the first of the devices that can run it"
+    if op.access is not None:
+        reason = "its variable is there"
+    elif asked:
+        reason = "soft placement moved it"
+    text = explain(
+        "An operation is not on the expected device",
+        f"{op.name} at {mark_caller().place} runs on {device.short_name}",
+        f"  asked for: {asked or 'nothing'}",
+        f"  because: {reason}",
+        f"  but expected on: {expectation.written}, by expect_device('{expectation.written}') "
+        f"at {expectation.where.place}",
+    )
+    return InvalidArgumentError(None, None, text)
+
+
 class Placing:
     """The devices of a program, and the way tensors take between them."""
 
@@ -165,6 +188,16 @@ class Placing:
             )
             self._choices[key] = choice
         return choice
+
+    def _check_expected(self, op: OpDef, device: Device) -> None:
+        """Raise if an operation is elsewhere than `expect_device` demands, and unasked."""
+        expectation = current_expectation()
+        if expectation is None or expectation.devices.matches(device.full_name):
+            return
+        asked = self._scope.device_name
+        request = parse_full_name(asked) if asked else None
+        if request is None or not request.matches(device.full_name):
+            raise not_expected(expectation, op, device, asked)
 
     def _gathered(
         self, op: OpDef, tensors: Sequence[Any], device: Device, first: int = 0

@@ -11,9 +11,11 @@ from berth.errors import InvalidArgumentError, explain
 from berth.front.context import context
 from berth.front.eager_placement import log_execution
 from berth.front.eager_tensor import EagerTensor
+from berth.graph.expect import current_expectation
 from berth.graph.func_graph import FuncGraph
 from berth.graph.tensor import Tensor
 from berth.plan.candidates import Candidates
+from berth.plan.placement_errors import check_expectations
 from berth.plan.plan import Feed, Request
 from berth.run.engine import Engine, Options
 from berth.run.runner import Runner
@@ -79,6 +81,7 @@ class FunctionRuntime:
         ready = self._ready.get(key)
         if ready is None:
             ready = self._ready[key] = self._runner(given)
+        self._check_expected()
         runner, places, on_host = ready
         fed = [t.value for t in given] if on_host else [t.array for t in given]
         arrays = self._run_locked(runner, fed) if self._locks else runner.run(fed)
@@ -86,6 +89,16 @@ class FunctionRuntime:
             EagerTensor(np.asarray(array) if on_host else array, place, fetch.dtype.base_dtype)
             for array, place, fetch in zip(arrays, places, self._fetches, strict=True)
         ]
+
+    def _check_expected(self) -> None:
+        """Raise if an operation of the body is elsewhere than `expect_device` demands."""
+        expectation = current_expectation()
+        if expectation is not None:
+            assert self._engine is not None
+            placement: Any = self._engine.placement
+            placed = [op for op in self._graph.ops if op in placement.devices]
+            fed = {tensor.op for tensor in self._inputs}
+            check_expectations(placement, [op for op in placed if op not in fed], expectation)
 
     def _run_locked(self, runner: Any, fed: Sequence[Any]) -> Any:
         """Run while nobody else writes to the variables that are used."""

@@ -36,9 +36,9 @@ def current_expectation() -> Expectation | None:
 def expect_device(device: str) -> Iterator[None]:
     """Turn any fallback to another device into an error: for tests.
 
-    Operations that are made in this block, and those that a session runs in it, must be
-    placed on a device that the name means (``"GPU"``, ``"GPU:1"``, ``"/device:GPU:*"``),
-    unless the program asks for another by name.
+    Operations that are made in this block, and those that run in it (in a session, in a
+    function, or as they are written), must be placed on a device that the name means
+    (``"GPU"``, ``"GPU:1"``, ``"/device:GPU:*"``), unless the program asks for another by name.
     """
     if not isinstance(device, str):
         raise TypeError(f"A device's name is a text like 'GPU', and not {device!r}.")

@@ -189,7 +189,8 @@ class Graph(Lookup):
             taken = {tensor.op for tensor in node.inputs}
             waits = dict.fromkeys(op for frame in self._controls for op in frame)
             node.control_inputs = tuple(op for op in waits if op not in taken)
-        node.expected = current_expectation()
+        if not self.is_function:  # of which the calls are held to what is expected
+            node.expected = current_expectation()
         if node.expected is not None:
             self.has_expectations = True
 
