@@ -163,7 +163,12 @@ def _live_a_life(directory: str) -> Iterator[None]:
     yield
     ledger.attach(0, 10)
     yield
-    ledger.reserve(1, 500)
+    assert ledger.claim(1, lambda card, free: 400 * card) == [1]
+    yield
+    ledger.reserve(1, 300)
+    ledger.settle(1)
+    yield
+    ledger.reserve(1, 200)
     yield
     ledger.describe(1, limit_bytes=1000, growth=True)
     yield

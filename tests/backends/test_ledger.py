@@ -506,7 +506,7 @@ CORRUPT = {
     "empty": (lambda data: b"", "it does not begin as a ledger does"),
     "short": (lambda data: data[:50], "it does not begin as a ledger does"),
     "magic": (word(0, 1), "it does not begin as a ledger does"),
-    "version": (word(1, 2), "it has version 2, and this berth 1"),
+    "version": (word(1, 3), "it has version 3, and this berth 2"),
     "no-cards": (
         word(2, 0),
         "0 cards, 128 slots and notes of 1104 bytes do not go together",
@@ -534,8 +534,8 @@ CORRUPT = {
         word(8, 4096),
         "its cards have 1,048,576, 4,096 bytes, and ours 1,048,576, 1,048,576",
     ),
-    "truncated": (lambda data: data[:-8], "it has 143,440 bytes where 143,448 belong"),
-    "longer": (lambda data: data + b"\0", "it has 143,449 bytes where 143,448 belong"),
+    "truncated": (lambda data: data[:-8], "it has 145,488 bytes where 145,496 belong"),
+    "longer": (lambda data: data + b"\0", "it has 145,497 bytes where 145,496 belong"),
     "use-beyond-capacity": (
         word(11, CAPACITY + 1),
         "1,048,577 bytes of card 0 are in use, and it has 1,048,576",
@@ -549,6 +549,7 @@ CORRUPT = {
         "18,446,744,073,709,551,615 bytes of card 1 are in use, and it has 1,048,576",
     ),
     "use-without-note": (word(142, 5), "slot 3 uses card 1 and has no note"),
+    "claim-beyond-use": (word(270, 5), "slot 3 claims more of card 0 than it uses"),
 }
 
 
@@ -606,7 +607,7 @@ def neighbour(tmp_path_factory):
 @pytest.mark.parametrize("kind", BAD_NOTES)
 def test_unreadable_note_of_the_living_is_refused(neighbour, kind):
     note = BAD_NOTES[kind]
-    spoil(neighbour, 8 * 267, struct.pack("=Q", len(note)) + note)
+    spoil(neighbour, 8 * 523, struct.pack("=Q", len(note)) + note)
     with pytest.raises(LedgerError) as error:
         Ledger.open(MACHINE, neighbour.parent)
     assert str(error.value) == refusal(neighbour, "the note of slot 0 cannot be read")
@@ -616,7 +617,7 @@ def test_unreadable_note_of_the_living_is_refused(neighbour, kind):
 
 
 def test_endless_note_of_the_living_is_refused(neighbour):
-    spoil(neighbour, 8 * 267, struct.pack("=Q", 2**40))
+    spoil(neighbour, 8 * 523, struct.pack("=Q", 2**40))
     with pytest.raises(LedgerError) as error:
         Ledger.open(MACHINE, neighbour.parent)
     assert str(error.value) == refusal(
@@ -629,7 +630,7 @@ def test_unreadable_note_of_the_dead_is_cleared(directory, worker):
     other("reserve", 1, 50)
     [path] = directory.glob("*.ledger")
     other.kill()
-    spoil(path, 8 * 268, b"half writ")
+    spoil(path, 8 * 524, b"half writ")
     ledger = Ledger.open(MACHINE, directory)
 
     assert ledger.used(1) == 0
@@ -926,7 +927,7 @@ print(ledger.used(0), holder.cards, [info.machine for info in list_ledgers()])
     assert result.stderr == ""
     assert result.stdout == (
         "card 0 of 2xT4:1MiB cannot reserve 1 bytes: 0 of 1,048,576 bytes are free.\n"
-        "10 {0: CardUse(nbytes=10, limit_bytes=None, growth=None)} ['2xT4:1MiB']\n"
+        "10 {0: CardUse(nbytes=10, limit_bytes=None, growth=None, claimed_bytes=0)} ['2xT4:1MiB']\n"
     )
 
 

@@ -9,7 +9,7 @@ import sys
 HERMETIC = {
     name: value
     for name, value in os.environ.items()
-    if not name.startswith(("BERTH_SIM", "CUDA_", "NVIDIA_", "TF_"))
+    if not name.startswith(("BERTH_SIM", "CUDA_", "NVIDIA_", "OPENBLAS_", "TF_"))
 }
 
 

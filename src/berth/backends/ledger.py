@@ -17,9 +17,7 @@ Invariants:
   4. A forked child has no part in what it inherits. It may release and close it, which
      does nothing, since finalizers will; all else is refused. What it opens is its own.
   5. No fork happens while the lock is held.
-  6. A *claim* is memory of this process that it has yet to use. Others see it as held; what
-     this process takes of the card comes out of its claim first, and `settle` gives the rest
-     back.
+  6. What a process takes comes out of its claims first (see `ledger_claims`).
 """
 
 from __future__ import annotations
@@ -34,6 +32,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from berth.backends.ledger_claims import Claims, Wanted
 from berth.backends.ledger_file import (
     SharedTable,
     can_share,
@@ -49,8 +48,6 @@ from berth.errors import DeviceMemoryError, explain
 
 T = TypeVar("T")
 _Directory = str | os.PathLike[str] | None
-Wanted = Callable[[int, int], int]
-"""From a card and its free bytes: how many of them are wanted."""
 _Key = tuple[int, int, str]
 """A file as no other spelling of its path can hide it: directory by inode, and name."""
 
@@ -74,19 +71,22 @@ class Ledger:
         self._table: Table | None = table
         self._users = 0
         self._contexts: dict[int, int] = {}
-        self._claims: dict[int, int] = {}
+        self._claims = Claims(self.capacities)
         self._note = Note.of_this_process()
         self._ended = f"The ledger of {self.machine} is closed."
 
     @staticmethod
-    def open(machine: Machine, directory: _Directory = None) -> Ledger:
+    def open(
+        machine: Machine, directory: _Directory = None, heir_of: int | None = None
+    ) -> Ledger:
         """Join the processes that use a machine, until `close`.
 
         The file is kept in `directory`, or else where all processes of this user look.
+        `heir_of` is the process whose claims are as good as ours, if there is one.
         LedgerError if what is there cannot be trusted, or there is no free slot.
         """
         capacities = tuple(card.memory_bytes for card in machine.cards)
-        return _locked(_open, Layout(machine.name, capacities), directory)
+        return _locked(_open, Layout(machine.name, capacities), directory, heir_of)
 
     def close(self) -> None:
         """Undo one `open`; at the last, give back all memory."""
@@ -104,25 +104,35 @@ class Ledger:
     def reserve(self, card: int, nbytes: int) -> None:
         """Take bytes of a card, or raise DeviceMemoryError and change nothing."""
         self._check(card, nbytes)
-        self._obtain(self._take, card, nbytes)
+        self._obtain(self._claims.take, card, nbytes)
 
-    def claim(self, n_cards: int, wanted: Wanted) -> list[int]:
+    def claim(
+        self, n_cards: int, wanted: Wanted, among: Sequence[int] | None = None
+    ) -> list[int]:
         """Claim memory of the cards with the most free memory, of all at once or of none.
 
         `wanted` tells how much of a card with so many free bytes to take, 0 if it is not good
-        enough. Returns the cards, those with more free memory first; fewer than `n_cards`, with
-        nothing claimed, if there are not so many good ones.
+        enough. Returns the cards, those with more free memory first, and of equals those that
+        come first in `among`; fewer than `n_cards`, with nothing claimed, if there are not so
+        many good ones.
         """
-        return self._do(self._claim, n_cards, wanted)
+        cards = range(len(self.capacities)) if among is None else among
+        return self._do(self._claims.claim, n_cards, wanted, cards)
 
     def claimed(self, card: int) -> int:
         """Return how many bytes of a card this process has claimed, and not taken yet."""
-        return self._claims.get(card, 0)
+        self._check(card)
+        return self._do(self._claims.own, card)
 
     def settle(self, card: int) -> None:
         """Give back what is left of a claim: all that was wanted of the card is taken."""
-        if card in self._claims:
-            self._do(self._unclaim, card)
+        self._check(card)
+        self._do(self._claims.settle, card)
+
+    def free(self, card: int) -> int:
+        """Return how many bytes of a card this process could take."""
+        self._check(card)
+        return self._do(self._count_free, card)
 
     def release(self, card: int, nbytes: int) -> None:
         """Give reserved bytes back; from any thread and any finalizer, at any moment."""
@@ -192,33 +202,9 @@ class Ledger:
         finally:
             table.unlock()
 
-    def _take(self, table: Table, card: int, nbytes: int) -> bool:
-        from_claim = min(self._claims.get(card, 0), nbytes)
-        if table.used(card) + nbytes - from_claim > self.capacities[card]:
-            return False
-        table.add(card, nbytes - from_claim)
-        if from_claim:
-            self._claims[card] -= from_claim
-        return True
-
-    def _claim(self, table: Table, n_cards: int, wanted: Wanted) -> list[int]:
-        table.reap()
-        free = {k: total - table.used(k) for k, total in enumerate(self.capacities)}
-        nbytes = {card: wanted(card, free[card]) for card in free}
-        good = [card for card in free if 0 < nbytes[card] <= free[card]]
-        best = sorted(good, key=lambda card: -free[card])[:n_cards]
-        if len(best) == n_cards:
-            for card in best:
-                self._claims[card] = self._claims.get(card, 0) + nbytes[card]
-                table.add(card, nbytes[card])
-        return best
-
-    def _unclaim(self, table: Table, card: int) -> None:
-        table.add(card, -self._claims.pop(card))
-
     def _take_context(self, table: Table, card: int, nbytes: int) -> bool:
         if card not in self._contexts:
-            if not self._take(table, card, nbytes):
+            if not self._claims.take(table, card, nbytes):
                 return False
             self._contexts[card] = nbytes
         return True
@@ -236,7 +222,7 @@ class Ledger:
             self._at_table(self._subtract, card, nbytes)
 
     def _subtract(self, table: Table, card: int, nbytes: int) -> None:
-        not_reserved = self._contexts.get(card, 0) + self._claims.get(card, 0)
+        not_reserved = self._contexts.get(card, 0) + self._claims.own(table, card)
         reserved = table.usage(card, table.slot) - not_reserved
         if nbytes > reserved:
             raise ValueError(
@@ -244,6 +230,10 @@ class Ledger:
                 f"this process has reserved {reserved:,}."
             )
         table.add(card, -nbytes)
+
+    def _count_free(self, table: Table, card: int) -> int:
+        used = self._count(table, card)
+        return self.capacities[card] - used + self._claims.ours(table, card)
 
     def _count(self, table: Table, card: int) -> int:
         table.reap()
@@ -286,7 +276,6 @@ class Ledger:
     def _take_table(self) -> Table | None:
         table, self._table = self._table, None
         self._contexts.clear()
-        self._claims.clear()
         return table
 
 
@@ -309,7 +298,7 @@ def _locked(work: Callable[..., T], *args: Any) -> T:
         _deferred.flush()
 
 
-def _open(layout: Layout, directory: _Directory) -> Ledger:
+def _open(layout: Layout, directory: _Directory, heir_of: int | None) -> Ledger:
     key, path = _place(layout, directory)
     ledger = _ledgers.get(key)
     if ledger is None:
@@ -321,6 +310,8 @@ def _open(layout: Layout, directory: _Directory) -> Ledger:
             table.abandon()
             raise
         _ledgers[key] = ledger
+    if heir_of not in (None, ledger._pid):
+        ledger._claims.heir_of = heir_of
     ledger._users += 1
     return ledger
 

@@ -24,6 +24,8 @@ class CardUse(NamedTuple):
     nbytes: int
     limit_bytes: int | None = None
     growth: bool | None = None
+    claimed_bytes: int = 0
+    """How much of what it holds it has yet to use."""
 
 
 class Holder(NamedTuple):
@@ -53,7 +55,7 @@ class Note(NamedTuple):
 
     @staticmethod
     def of_this_process() -> Note:
-        command = _cut(shlex.join(sys.orig_argv), 600)
+        command = _cut(shlex.join(_words()), 600)
         return Note(os.getpid(), _cut(_user(), 200), command, round(time.time(), 3), {})
 
     def write(self, table: Table) -> None:
@@ -79,6 +81,13 @@ class Note(NamedTuple):
         raise table.refusal(f"the note of slot {slot} cannot be read")
 
 
+def _words() -> list[str]:
+    """Return the command of this process, as a user would have typed it."""
+    words = sys.orig_argv
+    is_ours = len(words) > 1 and os.path.basename(words[1]) == "berth"
+    return ["berth", *words[2:]] if is_ours else words
+
+
 def read_holders(table: Table) -> list[Holder]:
     """Read the notes of all who live."""
     return [_holder(table, slot) for slot in table.living()]
@@ -86,11 +95,12 @@ def read_holders(table: Table) -> list[Holder]:
 
 def _holder(table: Table, slot: int) -> Holder:
     note = Note.read(table, slot)
-    cards = {
-        card: CardUse(nbytes, *note.cards.get(card, ()))
-        for card in range(len(table.layout.capacities))
-        if (nbytes := table.usage(card, slot)) or card in note.cards
-    }
+    cards = {}
+    for card in range(len(table.layout.capacities)):
+        nbytes = table.usage(card, slot)
+        if nbytes or card in note.cards:
+            limit, growth = note.cards.get(card, (None, None))
+            cards[card] = CardUse(nbytes, limit, growth, table.claim(card, slot))
     return Holder(note.pid, note.user, note.command, note.since, cards)
 
 

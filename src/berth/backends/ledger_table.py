@@ -7,6 +7,7 @@ A machine's table is a row of unsigned 64-bit words:
     capacities  one word for each card
     name        of the machine, UTF-8, filled up with zeros to whole words
     usage       for each card, a word for each slot: bytes that this process holds
+    claims      likewise: how many of them it has yet to use (see `ledger`)
     notes       for each slot, a word with the length of the text that follows
 
 A slot is a process. `Table` keeps the words in memory of this process, for systems
@@ -17,7 +18,9 @@ Invariants, true after every instruction, so that a process can be killed after 
   2. A slot with usage has a note. So a process writes its note before it uses a card,
      and clearing a slot removes the note last.
   3. A process adds to the words of its own slot only, by single stores; others only
-     clear it, once it is dead.
+     clear it, once it is dead, or take over what it has claimed.
+  4. What a slot has claimed is at most its usage. So usage grows before a claim does, and
+     shrinks after it.
 """
 
 from __future__ import annotations
@@ -31,7 +34,7 @@ from berth.errors import LedgerError
 N_SLOTS = 128
 WORD = 8
 MAGIC = b"\x89berthL\n"
-VERSION = 1
+VERSION = 2
 HEAD = struct.Struct("=8s6Q")
 INODE_WORD = 6
 
@@ -61,8 +64,12 @@ class Layout(NamedTuple):
         return len(self.head) // WORD
 
     @property
-    def notes_at(self) -> int:
+    def claims_at(self) -> int:
         return self.usage_at + len(self.capacities) * N_SLOTS
+
+    @property
+    def notes_at(self) -> int:
+        return self.claims_at + len(self.capacities) * N_SLOTS
 
     @property
     def n_bytes(self) -> int:
@@ -76,6 +83,7 @@ class Table:
         self.layout = layout
         self.slot = -1
         self._usage_at, self._notes_at = layout.usage_at, layout.notes_at
+        self._claims_at = layout.claims_at
         self._note_words = layout.note_words
         self.note_room = (self._note_words - 1) * WORD
         if buffer is None:
@@ -125,6 +133,19 @@ class Table:
         """Change our own usage, in one store."""
         self._words[self._usage_at + card * N_SLOTS + self.slot] += nbytes
 
+    def claim(self, card: int, slot: int) -> int:
+        return self._words[self._claims_at + card * N_SLOTS + slot]
+
+    def add_claim(self, card: int, nbytes: int) -> None:
+        """Change how much of our own usage is claimed, in one store."""
+        self._words[self._claims_at + card * N_SLOTS + self.slot] += nbytes
+
+    def take_over(self, card: int, nbytes: int, slot: int) -> None:
+        """Make what another slot has claimed our own usage."""
+        self._words[self._claims_at + card * N_SLOTS + slot] -= nbytes
+        self._words[self._usage_at + card * N_SLOTS + slot] -= nbytes
+        self.add(card, nbytes)
+
     def note(self, slot: int) -> bytes:
         length = self._note_lengths[slot]
         if length > self.note_room:
@@ -152,11 +173,12 @@ class Table:
 
     def clear(self, slot: int) -> None:
         for card in range(len(self.layout.capacities)):
+            self._words[self._claims_at + card * N_SLOTS + slot] = 0
             self._words[self._usage_at + card * N_SLOTS + slot] = 0
         self._note_lengths[slot] = 0
 
     def check(self) -> None:
-        """Refuse what is against invariants 1 and 2: others wrote it, or bad memory."""
+        """Refuse what is against invariants 1, 2 and 4: others wrote it, or bad memory."""
         lengths = self._note_lengths.tolist()
         for card, capacity in enumerate(self.layout.capacities):
             used = self.used(card)
@@ -165,6 +187,8 @@ class Table:
             for slot, length in enumerate(lengths):
                 if not length and self.usage(card, slot):
                     raise self.refusal(f"slot {slot} uses card {card} and has no note")
+                if self.claim(card, slot) > self.usage(card, slot):
+                    raise self.refusal(f"slot {slot} claims more of card {card} than it uses")
 
     def _noted(self) -> list[int]:
         lengths = self._note_lengths.tolist()

@@ -49,6 +49,7 @@ class SimBackend(InProcessBackend):
         visible_devices: str | None = None,
         device_order_by: str | None = None,
         ledger_directory: str | Path | None = None,
+        heir_of: int | None = None,
         lazy: bool = False,
     ) -> None:
         speeds = [card.profile.peak_flops for card in machine.cards]
@@ -59,6 +60,7 @@ class SimBackend(InProcessBackend):
         self._cards = [machine.cards[slot] for slot in self._slots]
         self._simulated = machine
         self._directory = ledger_directory
+        self._heir_of = heir_of
         self._ledger: Ledger | None = None
         self._ledger_lock = threading.Lock()
         self._stream_lock = threading.RLock() if lazy else None
@@ -77,21 +79,36 @@ class SimBackend(InProcessBackend):
         card, slot = self._cards[device], self._slots[device]
         ledger = self._open_ledger()
         context = 0 if ledger.is_attached(slot) else card.context_bytes
-        held = ledger.used(slot) - ledger.claimed(slot)  # a claim is as good as free, for us
-        free = card.memory_bytes - held - context
-        return MemoryInfo(max(free, 0), card.memory_bytes)
+        return MemoryInfo(max(ledger.free(slot) - context, 0), card.memory_bytes)
 
     def processes(self, device: PlatformIndex) -> Sequence[ProcessInfo]:
-        slot = self._slots[device]
-        holders = self._open_ledger().holders(slot)
-        found = [process_on_card(holder, slot) for holder in holders]
-        return [process for process in found if process is not None]
+        slot, found = self._slots[device], []
+        for holder in self._open_ledger().holders(slot):
+            process = process_on_card(holder, slot)
+            if process is not None and holder.pid == self._heir_of:  # what it claims is ours
+                nbytes = process.nbytes - holder.cards[slot].claimed_bytes
+                process = process._replace(nbytes=nbytes) if nbytes else None
+            if process is not None:
+                found.append(process)
+        return found
 
     def announce(self, device: PlatformIndex, limit_bytes: int, *, growth: bool) -> None:
         slot = self._slots[device]
         ledger = self._open_ledger()
         ledger.describe(slot, limit_bytes=limit_bytes or None, growth=growth)
-        ledger.settle(slot)
+        self._settle(ledger, growth)
+
+    def _settle(self, ledger: Ledger, growth: bool) -> None:
+        """Give back what is left of all claims: the program has what it takes at once.
+
+        Where memory grows, the context keeps a place on each card until there is more.
+        """
+        for slot in range(len(ledger.capacities)):
+            if not ledger.claimed(slot):
+                continue
+            if growth and slot in self._slots:
+                ledger.attach(slot, self._cards[self._slots.index(slot)].context_bytes)
+            ledger.settle(slot)
 
     def claim(
         self, n_devices: int, wanted: Callable[[PlatformIndex, int], int]
@@ -99,19 +116,18 @@ class SimBackend(InProcessBackend):
         """Claim memory of the devices with the most free memory, in one step (`Ledger.claim`).
 
         `wanted` tells how much of a device with so many free bytes to claim, 0 for none of it.
-        Room for this process's context is claimed with it. Fewer devices than asked for, and
-        no claim, if there are not so many.
+        Room for this process's context is claimed with it, and at most the whole card. Fewer
+        devices than asked for, and no claim, if there are not so many.
         """
         here = {slot: PlatformIndex(index) for index, slot in enumerate(self._slots)}
 
         def wanted_of_card(slot: int, free: int) -> int:
-            if slot not in here:
-                return 0
-            context = self._cards[here[slot]].context_bytes
-            nbytes = wanted(here[slot], max(free - context, 0))
-            return nbytes + context if nbytes else 0
+            card = self._cards[here[slot]]
+            nbytes = wanted(here[slot], max(free - card.context_bytes, 0))
+            return min(nbytes + card.context_bytes, card.memory_bytes) if nbytes else 0
 
-        return [here[slot] for slot in self._open_ledger().claim(n_devices, wanted_of_card)]
+        claimed = self._open_ledger().claim(n_devices, wanted_of_card, self._slots)
+        return [here[slot] for slot in claimed]
 
     def claimed(self, device: PlatformIndex) -> int:
         """Return how many bytes of a device are claimed and not taken yet."""
@@ -150,7 +166,7 @@ class SimBackend(InProcessBackend):
     def _open_ledger(self) -> Ledger:
         with self._ledger_lock:
             if self._ledger is None:
-                self._ledger = Ledger.open(self._simulated, self._directory)
+                self._ledger = Ledger.open(self._simulated, self._directory, self._heir_of)
                 self._leave = weakref.finalize(
                     self, _leave, self._ledger, self._mappings, self._slots
                 )

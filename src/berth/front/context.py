@@ -48,6 +48,7 @@ READ_ONCE = (
     "BERTH_GROWTH",
     "BERTH_LOG_PLACEMENT",
     "BERTH_SOFT_PLACEMENT",
+    "BERTH_CLAIMED_BY",
 )
 """The variables that decide which devices there are, and what memory they take."""
 
@@ -265,6 +266,7 @@ class Context:
             visible_devices=env["CUDA_VISIBLE_DEVICES"],
             device_order_by=order,
             ledger_directory=env["BERTH_LEDGER_DIR"] or None,
+            heir_of=int(env["BERTH_CLAIMED_BY"] or 0) or None,
         )
 
     def _warn_of_changes(self) -> None:

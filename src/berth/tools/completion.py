@@ -1,7 +1,8 @@
 """Completion for shells, made from the command's own description.
 
 ``eval "$(berth completion bash)"`` in ``~/.bashrc``. After ``berth``, Tab offers the commands;
-after a command its options, and what they may be; files where a file may stand.
+after a command what may follow, its options once a dash is there, and what they may be; files
+where a file may stand.
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ def _read(parser: argparse.ArgumentParser) -> Iterator[_Command]:
             if action.metavar == "MACHINE":
                 choices = _machines()
             words = tuple(action.option_strings)
-            options.append(_Option(words, action.help or "", action.nargs != 0, choices))
+            takes_value = action.nargs not in (0, "?")
+            options.append(_Option(words, action.help or "", takes_value, choices))
         yield _Command(name, helps[name], options, values)
 
 
@@ -65,24 +67,44 @@ def _machines() -> tuple[str, ...]:
 def _bash(commands: list[_Command]) -> Iterator[str]:
     yield "_berth() {"
     yield '  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"'
-    yield '  local words=""'
+    yield '  local words="" i'
+    yield '  if [ "$word" = "=" ]; then word=""'  # `--api=v1` is three words
+    yield '  elif [ "$before" = "=" ]; then before="${COMP_WORDS[COMP_CWORD-2]}"; fi'
     yield '  if [ "$COMP_CWORD" -eq 1 ]; then'
     yield f'    words="{" ".join(command.name for command in commands)} --help --version"'
     yield "  else"
+    yield from _bash_stop_at_program(commands)
     yield '    case "${COMP_WORDS[1]} $before" in'
     for command in commands:
         for option in command.options:
-            if option.values:
+            if option.takes_value:
                 for text in option.words:
                     yield f'      "{command.name} {text}") words="{" ".join(option.values)}" ;;'
     for command in commands:
-        offered = [text for option in command.options for text in option.words]
-        yield f'      "{command.name} "*) words="{" ".join([*command.values, *offered])}" ;;'
+        offered = " ".join(text for option in command.options for text in option.words)
+        values = " ".join(command.values)
+        if not values and command.name != "run":  # which wants the name of a file
+            values = offered
+        yield f'      "{command.name} "*) words="{values}"'
+        yield f'        [[ $word != -* ]] || words="{offered}" ;;'
     yield "    esac"
     yield "  fi"
     yield '  COMPREPLY=($(compgen -W "$words" -- "$word"))'
     yield "}"
-    yield "complete -o bashdefault -o default -F _berth berth"
+    yield "complete -o bashdefault -o default -F _berth berth"  # files where nothing is offered
+
+
+def _bash_stop_at_program(commands: list[_Command]) -> Iterator[str]:
+    """Offer nothing of ours once the program is named: what follows is its own."""
+    [run] = [command for command in commands if command.name == "run"]
+    with_value = [text for option in run.options if option.takes_value for text in option.words]
+    yield '    [ "${COMP_WORDS[1]}" != run ] || for ((i = 2; i < COMP_CWORD; i++)); do'
+    yield '      case "${COMP_WORDS[i]}" in'
+    yield f"        {'|'.join(with_value)}) i=$((i + 1))"
+    yield '          [ "${COMP_WORDS[i]}" != "=" ] || i=$((i + 1)) ;;'
+    yield "        -m|-c|-|[!-]*) COMPREPLY=(); return ;;"
+    yield "      esac"
+    yield "    done"
 
 
 def _fish(commands: list[_Command]) -> Iterator[str]:

@@ -23,21 +23,22 @@ from berth.errors import MachineSpecError
 from berth.front.context import Context, context
 from berth.tools.output import show
 from berth.tools.run import memory_table, uses_report
-from berth.tools.run.gpu_choice import Choice, choose
-from berth.tools.run.names import API
+from berth.tools.run.gpu_choice import Choice, GpusTextError, choose
 from berth.tools.run.program import Program, set_path, start
-from berth.tools.run.uses import Source, Use, choose_api, uses_of
+from berth.tools.run.uses import Reading, Source, choose_api, read_uses, what_is_wrong
+from berth.tools.run.uses_report import Verdict
 from berth.units import format_bytes, parse_share
 
 _ON_PATH = str(Path(__file__).with_name("on_path"))
 _WITH_VALUE = ("--sim", "--gpus", "--memory", "--api")
+_PROGRAM_KINDS = {"-m": "a module", "-c": "code"}
 _SWITCHES = {
     "growth": "BERTH_GROWTH",
     "log_placement": "BERTH_LOG_PLACEMENT",
     "soft": "BERTH_SOFT_PLACEMENT",
 }
 _EPILOG = """\
-What the program sets itself counts more than these options, and the log says so.
+What the program sets itself counts more than these options; the log says so.
 
 examples:
   berth run --sim "4xTesla K20m" train.py --epochs 3
@@ -52,8 +53,14 @@ def main(words: Sequence[str]) -> int:
     own, program = split(words)
     parser = argparse.ArgumentParser(prog="berth run", allow_abbrev=False)
     describe(parser)
-    args = parser.parse_args(own)
+    args, unknown = parser.parse_known_args(own)
+    if unknown and unknown[0] not in _PROGRAM_KINDS:
+        parser.error(
+            f"{unknown[0]} is no option of this command: `berth run --help` lists them."
+        )
     if program is None:
+        if own and own[-1] in _PROGRAM_KINDS:
+            parser.error(f"{own[-1]} wants {_PROGRAM_KINDS[own[-1]]} after it.")
         parser.error("which program? Name a script, -m and a module, or -c and code.")
     return run(args, program)
 
@@ -124,19 +131,19 @@ def split(argv: Sequence[str]) -> tuple[list[str], Program | None]:
 def run(args: argparse.Namespace, program: Program) -> int:
     """Do what the command asks; return its exit code."""
     try:
-        text, file = program.read()
-        api, uses, because = _read_uses(program, text, file, args)
+        text, file = _read(program, args)
+        verdict = _judge(program, text, file, args)
         if args.check:
-            return uses_report.show(api, uses, because, file)
+            return uses_report.show(verdict, file)
         choice = _prepare(args)
     except (OSError, SyntaxError, ValueError, LookupError, RuntimeError) as error:
-        _say(_complaint(error))
-        return 2 if isinstance(error, OSError | MachineSpecError) else 1
+        _say(_complaint(error, program.target))
+        return 2 if isinstance(error, OSError | MachineSpecError | GpusTextError) else 1
     if args.verbose:
-        _say(uses_report.explain_api(api, uses, because, file))
+        _say(verdict.explain(file))
         if choice is not None:
             _say(_chosen(choice))
-    os.environ["BERTH_API"] = api
+    os.environ["BERTH_API"] = verdict.api
     os.environ["PYTHONPATH"] = os.pathsep.join(
         filter(None, [_ON_PATH, os.environ.get("PYTHONPATH")])
     )
@@ -146,19 +153,28 @@ def run(args: argparse.Namespace, program: Program) -> int:
     return start(program, text, file)
 
 
-def _read_uses(
-    program: Program, text: str | bytes, file: str, args: argparse.Namespace
-) -> tuple[API, list[Use], Use | None]:
-    """Find out which TensorFlow a program is written for, unless that is said."""
-    asked: API | None = args.api
+def _read(program: Program, args: argparse.Namespace) -> tuple[str | bytes, str]:
+    """Read the program's text. Where there is none, Python itself says why."""
     try:
-        uses = uses_of(Source(text, file, Path(program.folder)))
+        return program.read()
+    except LookupError:
+        if args.check:
+            raise
+        return "", program.target
+
+
+def _judge(program: Program, text: str | bytes, file: str, args: argparse.Namespace) -> Verdict:
+    """Find out which TensorFlow a program is written for, unless that is said."""
+    try:
+        reading = read_uses(Source(text, file, Path(program.folder)))
     except (SyntaxError, ValueError):
         if args.check:
             raise
-        return asked or "v2", [], None  # Python will say what is wrong with it
-    api, because = choose_api(uses)
-    return (api, uses, because) if asked is None else (asked, uses, None)
+        reading = Reading([], [])  # Python will say what is wrong with it
+    if args.api is not None:
+        return Verdict(args.api, None, True, reading)
+    api, because = choose_api(reading.uses)
+    return Verdict(api, because, False, reading)
 
 
 def environment(args: argparse.Namespace) -> dict[str, str]:
@@ -183,6 +199,8 @@ def _prepare(args: argparse.Namespace) -> Choice | None:
     if isinstance(devices.gpu_backend, SimBackend):
         numbers = ",".join(map(str, map(devices.gpu_backend.visible_number, choice.gpus)))
     os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["BERTH_GPUS"] = numbers
+    if choice.claimed_bytes:  # for the processes that the program starts
+        os.environ["BERTH_CLAIMED_BY"] = str(os.getpid())
     return choice
 
 
@@ -196,12 +214,15 @@ def _with_report(program: Program, text: str | bytes, file: str) -> int:
 
 
 def _chosen(choice: Choice) -> str:
-    visible = os.environ["CUDA_VISIBLE_DEVICES"]
+    setting = f"CUDA_VISIBLE_DEVICES={os.environ['CUDA_VISIBLE_DEVICES']}"
+    if not choice.gpus:
+        return f"{setting}: no GPU, as --gpus none says."
     if not choice.claimed_bytes:
-        return f"CUDA_VISIBLE_DEVICES={visible}"
+        return f"{setting}, as --gpus says."
+    each = " of each" if len(choice.gpus) > 1 else ""
     return (
-        f"CUDA_VISIBLE_DEVICES={visible}: most memory is free there, and "
-        f"{format_bytes(choice.claimed_bytes)} of each is reserved now."
+        f"{setting}: most memory is free there, and {format_bytes(choice.claimed_bytes)}{each} "
+        "is reserved now."
     )
 
 
@@ -213,11 +234,11 @@ def _share(text: str) -> str:
     return text
 
 
-def _complaint(error: Exception) -> str:
+def _complaint(error: Exception, file: str) -> str:
     if isinstance(error, OSError):
         return f"can't open file {error.filename!r}: {error.strerror}"
     if isinstance(error, SyntaxError):
-        return f"{error.msg} ({error.filename}, line {error.lineno})"
+        return f"{file}: {what_is_wrong(error)}"
     return str(error)
 
 

@@ -16,7 +16,7 @@ from berth.devices.devices import Devices
 from berth.devices.out_of_memory import process_line
 from berth.errors import explain
 from berth.memory.limits import default_limit, wished_limit
-from berth.units import format_bytes, parse_share
+from berth.units import format_bytes, parse_count, parse_share
 
 
 class Choice:
@@ -28,17 +28,17 @@ class Choice:
         self.backend: SimBackend | None = None
 
 
+class GpusTextError(ValueError):
+    """What ``--gpus`` says means nothing."""
+
+
 def choose(text: str, devices: Devices, env: Mapping[str, str]) -> Choice:
-    """Read ``--gpus``; ValueError if it cannot be had."""
-    backend = devices.gpu_backend
-    n_gpus = len(backend.devices()) if backend is not None else 0
+    """Read ``--gpus``, and choose. GpusTextError, or ValueError if it cannot be had."""
     if text == "none":
         return Choice(())
-    if text == "0":
-        raise ValueError(
-            "--gpus 0 could mean two things: write --gpus 0, for the GPU with that number, or "
-            "--gpus none for no GPU."
-        )
+    numbers = _read_numbers(text)
+    backend = devices.gpu_backend
+    n_gpus = len(backend.devices()) if backend is not None else 0
     if not n_gpus:
         raise ValueError(
             explain(
@@ -47,30 +47,40 @@ def choose(text: str, devices: Devices, env: Mapping[str, str]) -> Choice:
             )
         )
     if "," in text:
-        return Choice(_read_list(text, n_gpus))
-    if not text.isdecimal():
-        raise ValueError(
-            f"--gpus {text}: write numbers of GPUs with commas between (0,2), or how many."
-        )
-    if int(text) > n_gpus:
+        for number in numbers:
+            if number >= n_gpus:
+                raise ValueError(_no_such_gpu(text, number, n_gpus))
+        return Choice([PlatformIndex(number) for number in numbers])
+    if numbers[0] > n_gpus:
         raise ValueError(f"--gpus {text}: this program would see {n_gpus} in all.")
     assert isinstance(backend, SimBackend), "the one backend that there is"
-    return _claim(int(text), backend, env)
+    return _claim(numbers[0], backend, env)
 
 
-def _read_list(text: str, n_gpus: int) -> list[PlatformIndex]:
-    entries = [entry.strip() for entry in text.split(",") if entry.strip()]
-    gpus = []
-    for entry in entries:
-        if not entry.isdecimal() or int(entry) >= n_gpus:
-            raise ValueError(
-                f"--gpus {text}: {entry} is none of the {n_gpus} GPUs that this program would "
-                f"see; they are numbered from 0 to {n_gpus - 1}."
-            )
-        gpus.append(PlatformIndex(int(entry)))
-    if len(set(gpus)) < len(gpus) or not gpus:
-        raise ValueError(f"--gpus {text}: name each GPU once, and at least one.")
-    return gpus
+def _read_numbers(text: str) -> list[int]:
+    """Read a list of numbers, or one number, which is a count."""
+    entries = [entry.strip() for entry in text.split(",")]
+    if len(entries) > 1 and not entries[-1]:
+        entries.pop()  # the comma that makes a list of one
+    if not all(entry.isascii() and entry.isdigit() for entry in entries):
+        raise GpusTextError(
+            f"--gpus {text!r}: write the numbers of GPUs with commas between (0,2 or just 1,), "
+            "how many (2), or none."
+        )
+    numbers = [parse_count(entry) for entry in entries]
+    if numbers == [0] and "," not in text:
+        raise GpusTextError(
+            "--gpus 0 could mean two things: write --gpus 0, for the GPU with that number, or "
+            "--gpus none for no GPU."
+        )
+    if len(set(numbers)) < len(numbers):
+        raise GpusTextError(f"--gpus {text}: name each GPU once.")
+    return numbers
+
+
+def _no_such_gpu(text: str, number: int, n_gpus: int) -> str:
+    known = "GPU 0" if n_gpus == 1 else f"GPUs 0 to {n_gpus - 1}"
+    return f"--gpus {text}: there is no GPU {number}, this program would see {known}."
 
 
 def _claim(n_gpus: int, backend: SimBackend, env: Mapping[str, str]) -> Choice:
@@ -91,13 +101,15 @@ def _claim(n_gpus: int, backend: SimBackend, env: Mapping[str, str]) -> Choice:
 
     gpus = backend.claim(n_gpus, wanted)
     if len(gpus) < n_gpus:
-        raise ValueError(_not_to_be_had(n_gpus, len(gpus), backend))
+        raise ValueError(_not_to_be_had(n_gpus, len(gpus), backend, env.get("BERTH_MEMORY")))
     choice = Choice(gpus, min(backend.claimed(gpu) for gpu in gpus))
     choice.backend = backend
     return choice
 
 
-def _not_to_be_had(n_wanted: int, n_good: int, backend: SimBackend) -> str:
+def _not_to_be_had(n_wanted: int, n_good: int, backend: SimBackend, memory: str | None) -> str:
+    n_gpus, room = len(backend.devices()), f"room for {memory}" if memory else "room enough"
+    few = f"only {n_good} of the {n_gpus} GPUs" if n_good else "none of the GPUs"
     lines = []
     for gpu, info in enumerate(backend.devices()):
         free, total = backend.memory(PlatformIndex(gpu))
@@ -106,8 +118,7 @@ def _not_to_be_had(n_wanted: int, n_good: int, backend: SimBackend) -> str:
         )
         lines += [f"  {process_line(p)}" for p in backend.processes(PlatformIndex(gpu))]
     return explain(
-        f"--gpus {n_wanted}: {n_good} of the {len(backend.devices())} GPUs here have room "
-        "enough.",
+        f"--gpus {n_wanted}: {few} here {'has' if n_good < 2 else 'have'} {room}.",
         *lines,
         "Ask for fewer, for less memory each (--memory 1GiB, --growth), or wait.",
     )

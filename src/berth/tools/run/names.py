@@ -8,6 +8,7 @@ modules on such paths are berth's faces; their lists (``__all__``) say what is p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import Literal, NamedTuple
@@ -15,6 +16,7 @@ from typing import Literal, NamedTuple
 from berth import compat
 from berth.errors import did_you_mean
 
+ROOT = "tensorflow"
 API = Literal["v1", "v2"]
 VERSIONS: dict[API, str] = {"v1": "1.15.5", "v2": "2.21.0"}
 """The versions of TensorFlow whose behaviour berth has."""
@@ -31,6 +33,8 @@ _FACES = {"v1": _ELSEWHERE["compat.v1"], "v2": _ELSEWHERE["compat.v2"]}
 # `compat.v1` as an attribute: to import it would make this a program of TensorFlow 1.
 _FOLDERS = {path.rpartition(".")[0] for path in _ELSEWHERE} | {"python", "core"}
 """Modules that only hold others."""
+_ROOTS = ("", "compat.v1", "compat.v2")
+"""The faces themselves, wherever they stand."""
 _OWN_TO_V1 = (
     "app",
     "contrib",
@@ -48,6 +52,8 @@ _OWN_TO_V1 = (
     "train.Saver",
 )
 """Names of TensorFlow 1 alone that berth has not, and programs often use."""
+_OF_BOTH = ("compat.", "core.", "initializers.", "python.")
+"""Modules of both versions, whether or not berth has them for both."""
 
 
 _ABSENT = frozenset(
@@ -91,11 +97,32 @@ def module_at(api: API, path: str) -> ModuleType | None:
     if not path:
         return _FACES[api]()
     around, _, last = path.rpartition(".")
+    if last == "version" and around in _ROOTS:
+        return _version_module(api)
     outer = module_at(api, around)
     if outer is None or last not in public_names(outer):
         return None
     found = getattr(outer, last)
     return found if isinstance(found, ModuleType) else None
+
+
+def _version_module(api: API) -> ModuleType:
+    """Make ``tf.version``: it tells which TensorFlow this stands for, not which berth it is."""
+    module = ModuleType("version")
+    module.__dict__.update(VERSION=VERSIONS[api], __all__=["VERSION"])
+    return module
+
+
+def version_names(api: API, path: str) -> dict[str, str]:
+    """Return what a face says of its version itself, by name.
+
+    >>> version_names("v2", ""), version_names("v2", "nn")
+    ({'__version__': '2.21.0'}, {})
+    """
+    if path not in _ROOTS:
+        return {}
+    is_v1 = api == "v1" or path == "compat.v1"
+    return dict.fromkeys(["__version__"] + ["VERSION"] * is_v1, VERSIONS[api])
 
 
 def is_folder(path: str) -> bool:
@@ -136,16 +163,25 @@ def find(api: API, path: str) -> Found:
             continue
         around, _, last = here.rpartition(".")
         module = module_at(api, around)
-        return Found(here, module is not None and last in public_names(module))
+        is_there = module is not None and (
+            last in public_names(module)
+            or (last.startswith("__") and hasattr(module, last))  # `tf.__file__`
+        )
+        return Found(here, is_there or last in version_names(api, around))
     return Found(path, True)
 
 
+@cache
 def is_own_to_v1(path: str) -> bool:
     """Tell whether a name belongs to TensorFlow 1 alone, whether or not berth has it."""
-    if path.startswith(("compat.", "python.", "core.")):
-        return False  # both have them, and mean the same
-    known = any(path == name or path.startswith(f"{name}.") for name in _OWN_TO_V1)
-    return known or (not find("v2", path).is_there and find("v1", path).is_there)
+    if path.startswith(_OF_BOTH):
+        return False
+    if any(path == name or path.startswith(f"{name}.") for name in _OWN_TO_V1):
+        return True
+    if find("v2", path).is_there:  # asked first: most programs need not load the other face
+        return False
+    # That a module is used does not say for what.
+    return find("v1", path).is_there and module_at("v1", path) is None
 
 
 def nearest(api: API, path: str) -> str:

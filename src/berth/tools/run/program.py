@@ -8,12 +8,13 @@ same as under ``python``. Nothing of ours is on its tracebacks.
 from __future__ import annotations
 
 import builtins
+import linecache
 import os
 import pkgutil
 import runpy
 import sys
 from collections.abc import Callable, Sequence
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import BuiltinImporter, SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, Literal, NamedTuple
@@ -31,12 +32,13 @@ class Program(NamedTuple):
     @property
     def folder(self) -> str:
         """What comes first on its path: where its own modules are."""
-        if self.kind == "code":
+        if self.kind == "code" or self.target == "-":
             return ""
-        if self.kind == "module" or self.target == "-":
+        if self.kind == "module":
             return os.getcwd()
-        path = os.path.realpath(self.target)
-        return path if self.has_main_inside else os.path.dirname(path)
+        if self.has_main_inside:
+            return _absolute(self.target)
+        return os.path.dirname(os.path.realpath(self.target))
 
     @property
     def has_main_inside(self) -> bool:
@@ -48,7 +50,10 @@ class Program(NamedTuple):
         return os.path.isdir(self.target) or _is_archive(self.target)
 
     def read(self) -> tuple[str | bytes, str]:
-        """Return its text and the name of the file; OSError or LookupError if there is none."""
+        """Return its text and the name of the file; OSError or LookupError if there is none.
+
+        LookupError may only mean that no file has it: Python will tell.
+        """
         if self.kind == "code":
             return self.target, "<string>"
         if self.target == "-":
@@ -56,22 +61,27 @@ class Program(NamedTuple):
         path = self.target
         if self.kind == "module":
             path = self._find_module()
-        elif os.path.isdir(path):
-            path = os.path.join(path, "__main__.py")
         elif self.has_main_inside:
             importer: Any = pkgutil.get_importer(path)
-            return importer.get_source("__main__") or "", f"{path}/__main__.py"
+            spec = importer.find_spec("__main__")
+            if spec is None:
+                raise LookupError(f"can't find '__main__' module in {path!r}")
+            return spec.loader.get_source("__main__") or "", os.path.join(path, "__main__.py")
         return Path(path).read_bytes(), path
 
     def _find_module(self) -> str:
         """Find the file of a module, in the program's own folder or on the path."""
-        places = [os.getcwd(), *sys.path]
-        for place in places:
+        for place in [os.getcwd(), *sys.path[1:]]:  # what is first now is the command's own
             base = Path(place).joinpath(*self.target.split("."))
             for path in (base.with_name(f"{base.name}.py"), base / "__main__.py"):
                 if path.is_file():
                     return str(path)
         raise LookupError(f"No module named {self.target}")
+
+
+def _absolute(path: str) -> str:
+    """Say a path in full, and otherwise as it was written: Python does not tidy it."""
+    return os.path.join(os.getcwd(), path)
 
 
 def _is_archive(path: str) -> bool:
@@ -101,17 +111,22 @@ def start(program: Program, text: str | bytes, file: str) -> int:
         return _watched(lambda: run_as_main(name, alter_argv=is_module))
     if program.kind == "code":
         sys.argv[0] = "-c"
-    elif program.target != "-":
-        main.__file__ = os.path.abspath(file)
-        main.__loader__ = SourceFileLoader("__main__", main.__file__)
-        file = main.__file__
+        if sys.version_info >= (3, 13):  # where tracebacks show the lines of such code
+            lines = program.target.splitlines(keepends=True)
+            linecache.cache[file] = len(program.target), None, lines, file
+    elif program.target == "-":
+        main.__dict__.update(__file__=file, __cached__=None)
+    else:
+        file = _absolute(file)
+        loader = SourceFileLoader("__main__", file)
+        main.__dict__.update(__file__=file, __cached__=None, __loader__=loader)
     return _watched(lambda: exec(compile(text, file, "exec", dont_inherit=True), vars(main)))
 
 
 def _new_main() -> ModuleType:
     """Make the module that is the program's own."""
     main = ModuleType("__main__")
-    main.__dict__.update(__builtins__=builtins, __annotations__={})
+    main.__dict__.update(__builtins__=builtins, __annotations__={}, __loader__=BuiltinImporter)
     sys.modules["__main__"] = main
     return main
 
@@ -126,6 +141,7 @@ def _watched(run: Callable[[], Any]) -> int:
         inside, show = _without_ours(error.__traceback__), sys.excepthook
 
         def show_inside(kind: type[BaseException], error: BaseException, _: Any) -> None:
+            sys.excepthook = show  # this one would keep the program's values alive
             show(kind, error.with_traceback(inside), inside)
 
         sys.excepthook = show_inside

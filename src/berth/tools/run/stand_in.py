@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import Any, cast
 
 from berth.callsite import call_site
@@ -20,14 +20,13 @@ from berth.front.context import context
 from berth.front.mode import start_with_graphs
 from berth.tools.run.names import (
     API,
-    VERSIONS,
+    ROOT,
     is_folder,
     module_at,
     nearest,
     public_names,
+    version_names,
 )
-
-ROOT = "tensorflow"
 
 
 class StandIn(ModuleType):
@@ -38,6 +37,7 @@ class StandIn(ModuleType):
         self.__path__: list[str] = []  # so that modules below can be imported
         self._api = api
         self._face = face
+        self.__dict__.update(version_names(api, self._place))
 
     @property
     def _place(self) -> str:
@@ -45,23 +45,25 @@ class StandIn(ModuleType):
         return self.__name__[len(ROOT) + 1 :]
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":  # what `from tensorflow import *` asks for
+            return dir(self)
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         path = f"{self._place}.{name}".lstrip(".")
         if is_folder(path) or module_at(self._api, path) is not None:
-            return _module_below(self._api, path)
-        if self._face is None or name not in public_names(self._face):
-            raise AttributeError(
-                _complaint(
-                    f"module {self.__name__!r} has no attribute {name!r}", self._api, path
-                )
-            )
-        value = getattr(self._face, name)
+            value: Any = _module_below(self._api, path)
+        elif self._face is not None and name in public_names(self._face):
+            value = getattr(self._face, name)
+        else:
+            first_line = f"module {self.__name__!r} has no attribute {name!r}"
+            # With a module and no name, Python does not add a suggestion of its own.
+            raise AttributeError(_complaint(first_line, self._api, path), obj=self)
         setattr(self, name, value)  # from now on it is found at once
         return value
 
     def __dir__(self) -> list[str]:
-        return sorted(public_names(self._face) if self._face else ())
+        names = public_names(self._face) if self._face else ()
+        return sorted(name for name in names if not name.startswith("_"))
 
 
 class _Finder:
@@ -82,8 +84,6 @@ class _Finder:
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         place = spec.name[len(ROOT) + 1 :]
-        if place == "compat.v1":  # by an import of its own, as of `berth.compat.v1`
-            start_with_graphs()
         return StandIn(spec.name, self._api, module_at(self._api, place))
 
     def exec_module(self, module: ModuleType) -> None:
@@ -102,12 +102,8 @@ def take_the_place_of(name: str) -> None:
     """Put a stand-in where a module is being imported."""
     api: API = "v1" if context().asked_api() == "v1" else "v2"
     root = StandIn(name, api, module_at(api, ""))
-    root.__spec__ = sys.modules[name].__spec__
-    version = VERSIONS[api]
-    setattr(root, "__version__", version)  # noqa: B010  (modules have no such attribute)
-    setattr(root, "version", SimpleNamespace(VERSION=version))  # noqa: B010
+    root.__spec__, root.__file__ = sys.modules[name].__spec__, sys.modules[name].__file__
     if api == "v1":
-        setattr(root, "VERSION", version)  # noqa: B010
         start_with_graphs()
     sys.meta_path.insert(0, cast(Any, _Finder(api)))
     sys.modules[name] = root

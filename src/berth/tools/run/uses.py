@@ -9,12 +9,12 @@ program runs cannot be seen here; the run itself will tell.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from berth.tools.run.names import API, is_own_to_v1
-from berth.tools.run.stand_in import ROOT
+from berth.tools.run.names import API, ROOT, find, is_own_to_v1
 
 Position = tuple[int, int]
 """A line, and a column in it."""
@@ -41,39 +41,79 @@ class Source(NamedTuple):
     folder: Path
 
 
-def uses_of(source: Source) -> list[Use]:
-    """List all uses of TensorFlow in a program, file by file. SyntaxError if it is none."""
-    found: list[Use] = []
-    waiting, seen = [source], {source.file}
+class Reading(NamedTuple):
+    """What was found in a program, file by file."""
+
+    uses: list[Use]
+    unread: list[str]
+    """Files of its own that are no Python of this version, and what is wrong with them."""
+
+
+def read_uses(source: Source) -> Reading:
+    """List all uses of TensorFlow in a program. SyntaxError or ValueError if it is none."""
+    reader = _Reader(ast.parse(source.text, source.file))
+    found, unread = reader.listed(source.file), []
+    waiting = _own_modules(reader.imported, source.folder, source.file)
+    seen = {os.path.realpath(source.file)}
     while waiting:
-        here = waiting.pop(0)
-        reader = _Reader(ast.parse(here.text, here.file))
-        found += [Use(name, here.file, line) for name, (line, _) in reader.uses()]
-        for path in _own_modules(reader.imported, source.folder):
-            if str(path) not in seen:
-                seen.add(str(path))
-                waiting.append(Source(path.read_bytes(), str(path), source.folder))
-    return found
+        path = waiting.pop(0)
+        if (real := os.path.realpath(path)) in seen:
+            continue
+        seen.add(real)
+        try:
+            reader = _Reader(ast.parse(path.read_bytes(), str(path)))
+        except (OSError, SyntaxError, ValueError) as error:  # it may never be imported
+            unread.append(f"{path.name}: {what_is_wrong(error)}")
+            continue
+        found += reader.listed(str(path))
+        waiting += _own_modules(reader.imported, source.folder, str(path))
+    return Reading(found, unread)
 
 
-def choose_api(uses: list[Use]) -> tuple[API, Use | None]:
-    """Decide which TensorFlow a program is written for, and by which name one sees it."""
+def what_is_wrong(error: Exception) -> str:
+    """Say why a file is no Python, and at which line if that is known."""
+    if isinstance(error, SyntaxError) and error.lineno is not None:
+        return f"{error.msg} (line {error.lineno})"
+    return str(getattr(error, "strerror", None) or error)
+
+
+def choose_api(uses: Sequence[Use]) -> tuple[API, Use | None]:
+    """Decide which TensorFlow a program is written for, and by which name one sees it.
+
+    A program of TensorFlow 2 may use names below ``tf.compat.v1``. One that uses no others, and
+    does not say in which mode it wants to be, is of TensorFlow 1 if its names are.
+    """
+    names = {use.name for use in uses}
+    is_all_old = all(name.startswith(_V1_OR_BOTH) for name in names)
+    says_mode = any(name.rpartition(".")[2] in _MODES for name in names)
+    prefix = "compat.v1." if is_all_old and not says_mode else ""
     for use in uses:
-        if is_own_to_v1(use.name):
+        if is_own_to_v1(use.name.removeprefix(prefix)):
             return "v1", use
     return "v2", None
 
 
-def _own_modules(imported: list[str], folder: Path) -> Iterator[Path]:
-    """Find the files of modules that lie in a program's own folder."""
-    for name in imported:
-        base = folder.joinpath(*name.split("."))
-        for path in (base.with_name(f"{base.name}.py"), base / "__init__.py"):
-            if path.is_file():
-                yield path
+_V1_OR_BOTH = ("compat.v1", "python.", "core.")
+_MODES = (
+    "disable_eager_execution",
+    "disable_v2_behavior",
+    "enable_eager_execution",
+    "enable_v2_behavior",
+)
 
 
-def _position(node: ast.stmt | ast.expr) -> Position:
+def _own_modules(imported: list[tuple[int, str]], folder: Path, file: str) -> list[Path]:
+    """Find the files of modules that lie in a program's own folder, with their packages'."""
+    found = []
+    for level, name in imported:
+        base = Path(file).absolute().parents[level - 1] if level else folder
+        for part in name.split(".") if name else ():
+            base /= part
+            found += [base.with_name(f"{part}.py"), base / "__init__.py"]
+    return [path for path in found if path.is_file()]
+
+
+def _position(node: ast.expr | ast.alias) -> Position:
     return node.lineno, node.col_offset
 
 
@@ -84,8 +124,10 @@ class _Reader:
         self._nodes = list(ast.walk(tree))
         self._bound: dict[str, str] = {}
         """What names of the module stand for: paths from `tensorflow` on."""
-        self.imported: list[str] = []
-        """Other modules, which may be the program's own."""
+        self.imported: list[tuple[int, str]] = []
+        """Other modules, which may be the program's own: dots before the name, and the name."""
+        self._starred: list[str] = []
+        """Modules whose names all become the program's."""
         self._imports: list[tuple[str, Position]] = []
         for node in self._nodes:
             if isinstance(node, ast.Import):
@@ -96,8 +138,11 @@ class _Reader:
             if isinstance(node, ast.Assign):
                 self._read_assignment(node)
 
-    def uses(self) -> list[tuple[str, Position]]:
-        """List names and where they stand, in that order."""
+    def listed(self, file: str) -> list[Use]:
+        """List the uses in the order in which they stand in their file."""
+        return [Use(name, file, line) for name, (line, _) in self._uses()]
+
+    def _uses(self) -> list[tuple[str, Position]]:
         inner = {id(n.value) for n in self._nodes if isinstance(n, ast.Attribute)}
         chains = [
             (path, _position(node))
@@ -105,16 +150,17 @@ class _Reader:
             if isinstance(node, ast.Attribute) and id(node) not in inner
             if (path := self._path(node))
         ]
-        return sorted({*self._imports, *chains, *self._asked_by_text()}, key=lambda use: use[1])
+        found = {*self._imports, *chains, *self._asked_by_text(), *self._asked_by_star()}
+        return sorted(found, key=lambda use: (use[1], use[0]))
 
     def _read_import(self, node: ast.Import) -> None:
         for alias in node.names:
             path = _below_root(alias.name)
             if path is None:
-                self.imported.append(alias.name)
+                self.imported.append((0, alias.name))
                 continue
             if path:
-                self._imports.append((path, _position(node)))
+                self._imports.append((path, _position(alias)))
             # Without `as`, what is bound is the module that comes first.
             self._bound[alias.asname or ROOT] = path if alias.asname else ""
 
@@ -123,10 +169,12 @@ class _Reader:
         path = _below_root(module) if not node.level else None
         for alias in node.names:
             if path is None:
-                self.imported += [module, f"{module}.{alias.name}".lstrip(".")]
-            elif alias.name != "*":
+                self.imported.append((node.level, f"{module}.{alias.name}".lstrip(".")))
+            elif alias.name == "*":
+                self._starred.append(path)
+            else:
                 full = f"{path}.{alias.name}".lstrip(".")
-                self._imports.append((full, _position(node)))
+                self._imports.append((full, _position(alias)))
                 self._bound[alias.asname or alias.name] = full
 
     def _read_assignment(self, node: ast.Assign) -> None:
@@ -147,13 +195,26 @@ class _Reader:
             return None
         return ".".join([*filter(None, [self._bound[node.id]]), *reversed(parts)])
 
+    def _asked_by_star(self) -> Iterator[tuple[str, Position]]:
+        """Find names that ``from tensorflow import *`` has brought."""
+        for node in self._nodes if self._starred else ():
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                for module in self._starred:
+                    path = f"{module}.{node.id}".lstrip(".")
+                    if find("v1", path).is_there or find("v2", path).is_there:
+                        yield path, _position(node)
+
     def _asked_by_text(self) -> Iterator[tuple[str, Position]]:
         """Find ``getattr(tf, "name")``."""
         for node in self._nodes:
             match node:
                 case ast.Call(
                     func=ast.Name(id="getattr"),
-                    args=[ast.Name() | ast.Attribute() as owner, ast.Constant(value=str(name))],
+                    args=[
+                        ast.Name() | ast.Attribute() as owner,
+                        ast.Constant(value=str(name)),
+                        *_,
+                    ],
                 ):
                     path = self._bound.get(owner.id) if isinstance(owner, ast.Name) else None
                     path = self._path(owner) if path is None else path

@@ -4,43 +4,57 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from berth.tools.run.names import API, find, nearest
-from berth.tools.run.uses import Use
+from berth.tools.run.uses import Reading, Use
 
 _MOST_PLACES = 3
 
 
-def explain_api(api: API, uses: Sequence[Use], because: Use | None, file: str) -> str:
-    """Say which TensorFlow a program gets, and why."""
-    name = os.path.basename(file)
-    if because is not None:
-        return (
-            f"{name} is written for TensorFlow 1: it uses tf.{because.name} ({because.place})."
-        )
-    if not uses:
-        return f"{name} uses no TensorFlow that can be seen in it."
-    if api == "v1":
-        return f"{name} runs with TensorFlow 1, as asked."
-    return f"{name} runs with TensorFlow 2: it uses no name that only TensorFlow 1 has."
+class Verdict(NamedTuple):
+    """Which TensorFlow a program gets, and what was read of it."""
+
+    api: API
+    because: Use | None
+    """The name that tells, if one does."""
+    is_asked: bool
+    reading: Reading
+
+    def explain(self, file: str) -> str:
+        """Say which TensorFlow it is, and why."""
+        name, number = os.path.basename(file), self.api[1:]
+        if self.is_asked:
+            return f"{name} runs with TensorFlow {number}, as --api {self.api} says."
+        if self.because is not None:
+            name_and_place = f"tf.{self.because.name} ({self.because.place})"
+            return f"{name} is written for TensorFlow {number}: it uses {name_and_place}."
+        if not self.reading.uses:
+            return f"{name} uses nothing of TensorFlow that can be seen in it."
+        return f"{name} runs with TensorFlow 2: it uses no name that only TensorFlow 1 has."
 
 
-def show(api: API, uses: Sequence[Use], because: Use | None, file: str) -> int:
+def show(verdict: Verdict, file: str) -> int:
     """Print the names that a program uses, each with its lines; 1 if berth has not all."""
-    places: dict[str, list[str]] = {}
-    for use in uses:
+    api, places = verdict.api, dict[str, list[str]]()
+    for use in verdict.reading.uses:
         places.setdefault(find(api, use.name).name, []).append(use.place)
     missing = [name for name in places if not find(api, name).is_there]
     width = max((len(name) for name in places), default=0) + len("tf.")
-    print(explain_api(api, uses, because, file))
+    print(verdict.explain(file))
     for name, where in places.items():
         state = "missing" if name in missing else "there"
         hint = f"  {nearest(api, name)}" if name in missing else ""
         print(f"  {state:7}  {f'tf.{name}':{width}}  {_some(where)}{hint}".rstrip())
-    if missing:
-        print(f"berth does not have {len(missing)} of these {len(places)} names.")
-    elif places:
-        print(f"berth has all of these {len(places)} names.")
+    for problem in verdict.reading.unread:
+        print(f"  unread   {problem}")
+    if places:
+        n_names = f"{len(places)} name" + "s" * (len(places) > 1)
+        print(
+            f"berth has {len(places) - len(missing)} of {n_names}."
+            if missing
+            else f"berth has all of it: {n_names}."
+        )
     return 1 if missing else 0
 
 

@@ -1,0 +1,343 @@
+"""`berth run` and TensorFlow's names: which API a program gets, and what berth has not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from berth.tools.cli import main
+from berth.tools.run.uses import Source, choose_api, read_uses
+from tests.tools.run_programs import berth, write
+
+ESCAPE = "\x1b"
+
+
+# --- which API ------------------------------------------------------------------------------
+
+TF = "import tensorflow as tf\n"
+V1 = "import tensorflow.compat.v1 as tf\n"
+PROGRAMS = {
+    "session": (TF + "with tf.Session() as s: pass", "tf.Session p.py:2"),
+    "first name counts": (TF + "tf.constant(1)\ntf.placeholder\ntf.Session", "tf.placeholder p.py:3"),
+    "from-import": ("from tensorflow import Session as S, constant\nS()", "tf.Session p.py:1"),
+    "module bound by from-import": ("from tensorflow import train\ntrain.AdamOptimizer", "tf.train.AdamOptimizer p.py:2"),
+    "star": ("from tensorflow import *\nprint(1)\ns = Session()", "tf.Session p.py:3"),
+    "no alias": ("import tensorflow\ntensorflow.Session()", "tf.Session p.py:2"),
+    "two aliases": ("import tensorflow as a, tensorflow as b\nb.Session()", "tf.Session p.py:2"),
+    "in a function": ("def f():\n    import tensorflow as tf\n    return tf.Session()", "tf.Session p.py:3"),
+    "part of TensorFlow 1 alone": (TF + "tf.contrib.slim.conv2d()", "tf.contrib.slim.conv2d p.py:2"),
+    "module of both": ("from tensorflow import train\ntrain.Checkpoint()", None),
+    "initializers": (TF + "tf.initializers.glorot_uniform()", None),
+    "version of TensorFlow 1": (TF + "print(tf.VERSION)", "tf.VERSION p.py:2"),
+    "asked by text": (TF + "getattr(tf, 'Session')()", "tf.Session p.py:2"),
+    "asked by text with a default": (TF + "getattr(tf, 'Session', None)", "tf.Session p.py:2"),
+    "eager": (TF + "print(tf.constant(1) + 1)\n@tf.function\ndef f(): pass", None),
+    "nothing": ("print('tf.Session')", None),
+    "only imported": (TF, None),
+    "only in a text": (TF + "'''tf.Session()'''  # tf.Session", None),
+    "attribute of something else": (TF + "x = object()\nx.tf.Session, x.Session", None),
+    "text put together": (TF + "getattr(tf, 'Sess' + 'ion')", None),
+    "compat.v1 in a program of 2": (TF + "c = tf.compat.v1.ConfigProto()\ntf.compat.v1.Session(config=c)\ntf.constant(1)", None),
+    "compat.v1 under a name": (TF + "tf1 = tf.compat.v1\ntf1.Session()\ntf.constant(1)", None),
+    "imports of both": (TF + "from tensorflow.compat.v1 import InteractiveSession\ntf.constant(1)", None),
+    "all compat.v1": (V1 + "tf.Session().run(tf.constant(1))", "tf.compat.v1.Session p.py:2"),
+    "compat.v1, eager": (V1 + "print(tf.constant(1))", None),
+    "compat.v1, mode said": (V1 + "tf.disable_v2_behavior()\ntf.Session()", None),
+    "compat.v1, eager is off": (V1 + "tf.disable_eager_execution()\ntf.Session()", None),
+    "python.client": ("from tensorflow.python.client import device_lib\ndevice_lib.list_local_devices()", None),
+}  # fmt: skip
+
+
+def api_of(folder: Path, text: str) -> str | None:
+    """Return the name for which a program gets TensorFlow 1, and its place."""
+    reading = read_uses(Source(text, str(folder / "p.py"), folder))
+    api, because = choose_api(reading.uses)
+    assert (api == "v1") == (because is not None)
+    return because and f"tf.{because.name} {because.place}"
+
+
+@pytest.mark.parametrize(("text", "because"), PROGRAMS.values(), ids=PROGRAMS)
+def test_names_tell_the_api(tmp_path, text, because):
+    assert api_of(tmp_path, text) == because
+
+
+HELPERS = {
+    "module": ("import model", {"model.py": TF + "tf.Session"}, "model.py:2"),
+    "from a module": ("from model import build", {"model.py": TF + "tf.Session"}, "model.py:2"),
+    "module in a package": ("import a.b.c", {"a/b/c.py": TF + "tf.Session"}, "c.py:2"),
+    "from a package": ("from a import b", {"a/b.py": TF + "tf.Session"}, "b.py:2"),
+    "the package itself": ("import a.b", {"a/__init__.py": TF + "tf.Session", "a/b.py": ""}, "__init__.py:2"),
+    "relative": ("import a.b", {"a/b.py": "from .c import x", "a/c.py": TF + "tf.Session"}, "c.py:2"),
+    "relative, no name": ("import a.b", {"a/b.py": "from . import c", "a/c.py": TF + "tf.Session"}, "c.py:2"),
+    "relative, one up": ("import a.b.c", {"a/b/c.py": "from ..d import x", "a/d.py": TF + "tf.Session"}, "d.py:2"),
+    "relative, by the package": ("import a", {"a/__init__.py": "from .c import *", "a/c.py": TF + "tf.Session"}, "c.py:2"),
+    "helper of a helper": ("import a", {"a.py": "import b", "b.py": "import a\n" + TF + "tf.Session"}, "b.py:3"),
+    "own use comes first": (TF + "import a\ntf.Graph\ntf.Session", {"a.py": TF + "tf.Session"}, "p.py:4"),
+    "unreadable helper": ("import old\n" + TF + "tf.Session", {"old.py": "print 'x'"}, "p.py:3"),
+    "helper of another encoding": ("import old\nimport b", {"old.py": b"x = '\xff'", "b.py": TF + "tf.Session"}, "b.py:2"),
+    "not imported": ("import os", {"model.py": TF + "tf.Session"}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "files", "place"), HELPERS.values(), ids=HELPERS)
+def test_helper_modules_are_read(tmp_path, text, files, place):
+    write(tmp_path, files)
+    assert api_of(tmp_path, text) == (place and f"tf.Session {place}")
+
+
+# --- --check --------------------------------------------------------------------------------
+
+CHECKED = {
+    "all there": (
+        TF + "tf.nn.relu(tf.constant(1))\ntf.constant(2)",
+        0,
+        "p.py runs with TensorFlow 2: it uses no name that only TensorFlow 1 has.\n"
+        "  there    tf.nn.relu   p.py:2\n"
+        "  there    tf.constant  p.py:2, p.py:3\n"
+        "berth has all of it: 2 names.\n",
+    ),
+    "one name": (
+        TF + "tf.Session().run(1)",
+        0,
+        "p.py is written for TensorFlow 1: it uses tf.Session (p.py:2).\n"
+        "  there    tf.Session  p.py:2\n"
+        "berth has all of it: 1 name.\n",
+    ),
+    "some missing": (
+        TF + "tf.Session\ntf.contrib.slim.conv2d\ntf.reduce_summ\ntf.keras.layers.Dense\ntf.keras.Model",
+        1,
+        "p.py is written for TensorFlow 1: it uses tf.Session (p.py:2).\n"
+        "  there    tf.Session      p.py:2\n"
+        "  missing  tf.contrib      p.py:3\n"
+        "  missing  tf.reduce_summ  p.py:4  Did you mean 'reduce_sum'?\n"
+        "  missing  tf.keras        p.py:5, p.py:6\n"
+        "berth has 1 of 4 names.\n",
+    ),
+    "many places": (
+        TF + "tf.add\n" * 5,
+        0,
+        "p.py runs with TensorFlow 2: it uses no name that only TensorFlow 1 has.\n"
+        "  there    tf.add  p.py:2, p.py:3, p.py:4 and 2 more\n"
+        "berth has all of it: 1 name.\n",
+    ),
+    "versions": (
+        TF + "tf.__version__, tf.version.VERSION, tf.__file__, tf.version.GIT_VERSION",
+        1,
+        "p.py runs with TensorFlow 2: it uses no name that only TensorFlow 1 has.\n"
+        "  there    tf.__version__          p.py:2\n"
+        "  there    tf.version.VERSION      p.py:2\n"
+        "  there    tf.__file__             p.py:2\n"
+        "  missing  tf.version.GIT_VERSION  p.py:2  Did you mean 'version.VERSION'?\n"
+        "berth has 3 of 4 names.\n",
+    ),
+    "modules": (
+        "from tensorflow.python.client import device_lib, timeline\nimport tensorflow.keras.layers as L",
+        1,
+        "p.py runs with TensorFlow 2: it uses no name that only TensorFlow 1 has.\n"
+        "  there    tf.python.client.device_lib  p.py:1\n"
+        "  there    tf.python.client.timeline    p.py:1\n"
+        "  missing  tf.keras                     p.py:2\n"
+        "berth has 2 of 3 names.\n",
+    ),
+    "no TensorFlow": ("print(1)", 0, "p.py uses nothing of TensorFlow that can be seen in it.\n"),
+    "helper cannot be read": (
+        "import old\n" + TF + "tf.add",
+        0,
+        "p.py runs with TensorFlow 2: it uses no name that only TensorFlow 1 has.\n"
+        "  there    tf.add  p.py:3\n"
+        "  unread   old.py: invalid syntax (line 2)\n"
+        "berth has all of it: 1 name.\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "code", "told"), CHECKED.values(), ids=CHECKED)
+def test_check_lists_the_names(tmp_path, monkeypatch, capsys, text, code, told):
+    write(tmp_path, {"p.py": text, "old.py": "\n1 +\n"})
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--check", "p.py", "--api"]) == code
+    assert capsys.readouterr() == (told, "")
+
+
+def test_check_of_a_forced_api(capsys):
+    program = TF + "tf.Session"
+    assert main(["run", "--check", "--api", "v2", "-c", program]) == 1
+    assert capsys.readouterr().out == (
+        "<string> runs with TensorFlow 2, as --api v2 says.\n"
+        "  missing  tf.Session  <string>:2  berth has tf.compat.v1.Session.\n"
+        "berth has 0 of 1 name.\n"
+    )
+
+
+NOT_CHECKED = {
+    "syntax error": (["p.py"], 1, "berth run: p.py: expected ':' (line 1)\n"),
+    "no such module": (["-m", "no.such"], 1, "berth run: No module named no.such\n"),
+    "no main": (["."], 1, "berth run: can't find '__main__' module in '.'\n"),
+    "no file": (["x.py"], 2, "berth run: can't open file 'x.py': No such file or directory\n"),
+}
+
+
+@pytest.mark.parametrize(("words", "code", "told"), NOT_CHECKED.values(), ids=NOT_CHECKED)
+def test_check_says_why_it_cannot(tmp_path, monkeypatch, capsys, words, code, told):
+    write(tmp_path, {"p.py": "if x\n"})
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--check", *words]) == code
+    assert capsys.readouterr() == ("", told)
+
+
+def test_check_runs_nothing(tmp_path, monkeypatch, capsys):
+    write(
+        tmp_path, {"p.py": "import helper\nopen('ran', 'w')", "helper.py": "open('ran', 'w')"}
+    )
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--check", "--sim", "2xT4", "--gpus", "1", "p.py"]) == 0
+    assert not (tmp_path / "ran").exists()
+
+
+# --- in the program -------------------------------------------------------------------------
+
+
+def test_program_finds_berth(tmp_path):
+    write(
+        tmp_path,
+        {
+            "facts.py": """\
+import importlib.util
+assert importlib.util.find_spec("tensorflow")
+import tensorflow as tf
+from tensorflow import compat, nn as layers
+import tensorflow.nn as nn
+import tensorflow.compat.v1 as tf1
+from tensorflow.compat import v1
+from tensorflow.compat.v1 import Session
+from tensorflow.python.client import device_lib, timeline
+import tensorflow.python.client.timeline
+from tensorflow.core.protobuf import config_pb2
+import berth
+print(tf.__version__, tf.version.VERSION, tf1.__version__, tf1.VERSION, tf.__name__, tf.__file__.endswith("__init__.py"))
+print(nn is tf.nn is layers, tf1 is v1 is tf.compat.v1, Session is tf1.Session, compat is tf.compat)
+print(tf.constant is berth.constant, tf.nn.relu is berth.nn.relu, tf.matmul(tf.ones([1, 1]), [[2.0]]))
+print(timeline is tf.python.client.timeline, device_lib.list_local_devices()[0].name, config_pb2.ConfigProto is tf1.ConfigProto)
+print([hasattr(tf, name) for name in ("keras", "Session", "no", "Print", "_private", "__no__")])
+print("constant" in dir(tf), [name for name in dir(tf) if name.startswith("_")], getattr(tf, "keras", 5))
+for text in ("import tensorflow.keras", "from tensorflow import keras", "from tensorflow.keras import layers",
+             "from tensorflow.python.framework import ops", "from tensorflow.nn import no"):
+    try:
+        exec(text)
+    except ImportError as error:
+        print(type(error).__name__, str(error).splitlines()[0])
+space = {}
+exec("from tensorflow import *", space)
+print(space["constant"] is tf.constant, "Session" in space, "__version__" in space)
+"""
+        },
+    )
+    ended = berth(tmp_path, "run", "facts.py")
+    assert ended.err == ""
+    assert ended.out == (
+        "2.21.0 2.21.0 2.21.0 2.21.0 tensorflow True\n"
+        "True True True True\n"
+        "True True tf.Tensor([[2.]], shape=(1, 1), dtype=float32)\n"
+        "True /device:CPU:0 True\n"
+        "[False, False, False, False, False, False]\n"
+        "True [] 5\n"
+        "ModuleNotFoundError No module named 'tensorflow.keras'\n"
+        "ModuleNotFoundError No module named 'tensorflow.keras'\n"
+        "ModuleNotFoundError No module named 'tensorflow.keras'\n"
+        "ModuleNotFoundError No module named 'tensorflow.python.framework'\n"
+        "ModuleNotFoundError No module named 'tensorflow.nn.no'\n"
+        "True False False\n"
+    )
+
+
+MISSING = {
+    "attribute": (
+        TF + "tf.reduce_summ(1)",
+        "AttributeError: module 'tensorflow' has no attribute 'reduce_summ'\n"
+        "  p.py:2 asks for tf.reduce_summ, which berth does not have. Did you mean 'reduce_sum'?\n",
+    ),
+    "from-import": (
+        "from tensorflow.nn import rellu",
+        "ModuleNotFoundError: No module named 'tensorflow.nn.rellu'\n"
+        "  p.py:1 asks for tf.nn.rellu, which berth does not have. Did you mean 'nn.relu' or 'nn.crelu' or 'nn.relu6'?\n",
+    ),
+    "in a helper": (
+        "import helper\nhelper.f()",
+        "AttributeError: module 'tensorflow' has no attribute 'keras'\n"
+        "  helper.py:3 asks for tf.keras, which berth does not have.\n",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "told"), MISSING.values(), ids=MISSING)
+def test_missing_name_is_told(tmp_path, text, told):
+    write(
+        tmp_path, {"p.py": text, "helper.py": TF + "def f():\n    tf.keras.layers.Dense(1)\n"}
+    )
+    ended = berth(tmp_path, "run", "p.py")
+    assert ended.code == 1
+    head, first, *_ = ended.err.splitlines()
+    assert head == "Traceback (most recent call last):"
+    assert first.startswith(f'  File "{tmp_path}/p.py", line {1 + text.count(chr(10))}, in ')
+    assert ended.err.endswith(told)
+
+
+RUNS = {
+    "version 1": ([], TF + "print(tf.Session().run(tf.constant(1)), tf.VERSION)", "p.py is written for TensorFlow 1: it uses tf.Session (p.py:2).", "1 1.15.5\n"),
+    "version 2": ([], TF + "print(tf.constant(1))", "p.py runs with TensorFlow 2: it uses no name that only TensorFlow 1 has.", "tf.Tensor(1, shape=(), dtype=int32)\n"),
+    "forced 1": (["--api", "v1"], TF + "print(tf.constant(1))", "p.py runs with TensorFlow 1, as --api v1 says.", 'Tensor("Const:0", shape=(), dtype=int32)\n'),
+    "forced 2": (["--api=v2"], TF + "print(hasattr(tf, 'Session'), tf.compat.v1.Session.__name__)", "p.py runs with TensorFlow 2, as --api v2 says.", "False Session\n"),
+    "all of compat.v1": ([], V1 + "print(tf.Session().run(tf.constant(1)))", "p.py is written for TensorFlow 1: it uses tf.compat.v1.Session (p.py:2).", "1\n"),
+    "compat.v1, eager": ([], V1 + "print(tf.constant(1))", "p.py runs with TensorFlow 2: it uses no name that only TensorFlow 1 has.", "tf.Tensor(1, shape=(), dtype=int32)\n"),
+    "compat.v1, graphs": ([], V1 + "tf.disable_v2_behavior()\nprint(tf.Session().run(tf.constant(1)))", "p.py runs with TensorFlow 2: it uses no name that only TensorFlow 1 has.", "1\n"),
+    "both imports": ([], TF + "import tensorflow.compat.v1 as tf1\nprint(tf.constant(1), tf1.Session.__name__)", "p.py runs with TensorFlow 2: it uses no name that only TensorFlow 1 has.", "tf.Tensor(1, shape=(), dtype=int32) Session\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "text", "told", "printed"), RUNS.values(), ids=RUNS)
+def test_program_gets_its_api(tmp_path, options, text, told, printed):
+    write(tmp_path, {"p.py": text})
+    assert berth(tmp_path, "run", "-v", *options, "p.py") == (
+        printed,
+        f"berth run: {told}\n",
+        0,
+    )
+
+
+def test_children_get_the_same_api(tmp_path):
+    """A child finds berth, of the API that its parent has."""
+    child = "import tensorflow as tf; print(tf.__version__, tf.constant(1))"
+    text = f"import subprocess, sys\n{TF}tf.Session\nsubprocess.run([sys.executable, '-c', {child!r}])"
+    write(tmp_path, {"p.py": text})
+    printed = '1.15.5 Tensor("Const:0", shape=(), dtype=int32)\n'
+    assert berth(tmp_path, "run", "p.py") == (printed, "", 0)
+
+
+def test_own_tensorflow_is_the_programs(tmp_path):
+    """A module of that name beside the program comes first, as it does for Python."""
+    write(tmp_path, {"p.py": TF + "print(tf.mine)", "tensorflow.py": "mine = 3"})
+    assert berth(tmp_path, "run", "p.py") == ("3\n", "", 0)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [[], *([name] for name in ("run", "check", "devices", "limits", "top", "completion"))],
+)
+def test_help_is_plain_text_for_people(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as stop:
+        main([*command, "--help"])
+    out, err = capsys.readouterr()
+    assert (stop.value.code, err) == (0, "")
+    assert out.startswith(" ".join(["usage: berth", *command]))
+    assert max(map(len, out.splitlines())) <= 80
+    assert ESCAPE not in out
+
+
+def test_help_of_the_program_is_its_own(tmp_path):
+    write(
+        tmp_path, {"p.py": "import argparse\nargparse.ArgumentParser(prog='mine').parse_args()"}
+    )
+    out, err, code = berth(tmp_path, "run", "p.py", "--help")
+    assert (out.splitlines()[0], err, code) == ("usage: mine [-h]", "", 0)
