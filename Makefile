@@ -4,12 +4,14 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# Two steps: what a user needs, which is all that the demo waits for, and what a developer needs.
+USABLE := $(VENV)/.usable
 READY  := $(VENV)/.ready
 
 .PHONY: help setup demo test check format fuzz parity bench ci clean
 
 help:
-	@echo "make demo    four simulated GPUs, seen, chosen and put to work"
+	@echo "make demo    TensorFlow's program for several GPUs, on four simulated ones"
 	@echo "make test    the test suite"
 	@echo "make check   ruff and mypy --strict"
 	@echo "make format  let ruff tidy the sources"
@@ -18,26 +20,25 @@ help:
 	@echo "make bench   timings beside their peers"
 	@echo "make ci      check + test + demo"
 
-$(READY): pyproject.toml
+$(USABLE): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	  { echo "berth needs Python 3.10 or newer; try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(READY): $(USABLE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@
 
 setup: $(READY)
 
-demo: $(READY)
-	$(BIN)/berth devices --sim "4xTesla K20m"
-	@echo
-	$(BIN)/python examples/four_gpus.py
-	@echo
-	$(BIN)/python examples/towers.py
-	@echo
-	$(BIN)/python examples/train.py
+demo: $(USABLE)
+	$(BIN)/berth run --sim "4xTesla K20m" --report examples/towers.py
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 \
+	  $(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=worksteal
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -20,7 +20,7 @@ LEDGERS = tempfile.mkdtemp(prefix="berth-tests-")
 os.environ["BERTH_LEDGER_DIR"] = LEDGERS
 atexit.register(shutil.rmtree, LEDGERS, ignore_errors=True)
 
-settings.register_profile("ci", max_examples=100, deadline=None)
+settings.register_profile("ci", max_examples=60, deadline=None)
 settings.register_profile("deep", max_examples=10_000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -1,6 +1,7 @@
 """``tf.bitwise``: integers as rows of bits."""
 
 from berth.ops.elementwise.compare import bitwise_and, bitwise_or, bitwise_xor
+from berth.ops.elementwise.shifts import left_shift, right_shift
 from berth.ops.elementwise.unary import invert
 
 __all__ = [
@@ -8,4 +9,6 @@ __all__ = [
     "bitwise_or",
     "bitwise_xor",
     "invert",
+    "left_shift",
+    "right_shift",
 ]

@@ -92,6 +92,7 @@ from berth.ops.elementwise.compare import (
 )
 from berth.ops.elementwise.complex_numbers import complex
 from berth.ops.elementwise.quotients import realdiv, truncatediv, truncatemod
+from berth.ops.elementwise.saturate import saturate_cast
 from berth.ops.elementwise.trigonometry import (
     acos,
     acosh,
@@ -252,6 +253,7 @@ __all__ = [
     "reverse",
     "roll",
     "round",
+    "saturate_cast",
     "scalar_mul",
     "scan",
     "scatter_nd",

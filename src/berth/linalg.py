@@ -10,6 +10,8 @@ from berth.ops.linalg.diagonals import (
     tensor_diag_part,
     trace,
 )
+from berth.ops.linalg.exponential import expm
+from berth.ops.linalg.least_squares import lstsq, matrix_rank, pinv
 from berth.ops.linalg.linear_systems import adjoint, cholesky_solve, logdet, matrix_transpose
 from berth.ops.linalg.matrices import (
     cholesky,
@@ -39,16 +41,20 @@ __all__ = [
     "eigh",
     "eigvalsh",
     "einsum",
+    "expm",
     "eye",
     "global_norm",
     "inv",
     "l2_normalize",
     "logdet",
+    "lstsq",
     "matmul",
+    "matrix_rank",
     "matrix_transpose",
     "matvec",
     "norm",
     "normalize",
+    "pinv",
     "qr",
     "set_diag",
     "slogdet",

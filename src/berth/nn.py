@@ -53,6 +53,7 @@ from berth.ops.nn.pooling import (
     max_pool_with_argmax,
 )
 from berth.ops.nn.softmax import log_softmax, softmax
+from berth.ops.nn.volumes import avg_pool3d, conv3d, max_pool3d
 from berth.ops.reductions.norms import l2_normalize
 from berth.ops.reductions.statistics import zero_fraction
 
@@ -61,6 +62,7 @@ __all__ = [
     "avg_pool",
     "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "batch_norm_with_global_normalization",
     "batch_normalization",
     "bias_add",
@@ -68,6 +70,7 @@ __all__ = [
     "conv1d_transpose",
     "conv2d",
     "conv2d_transpose",
+    "conv3d",
     "convolution",
     "crelu",
     "depth_to_space",
@@ -89,6 +92,7 @@ __all__ = [
     "max_pool",
     "max_pool1d",
     "max_pool2d",
+    "max_pool3d",
     "max_pool_with_argmax",
     "moments",
     "normalize_moments",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -65,9 +66,15 @@ def layer_of(module: str) -> str:
     return "tools" if top in TOOLS else top
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
 def imports_of(path: Path) -> list[tuple[ast.stmt, str]]:
     found: list[tuple[ast.stmt, str]] = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             found += [(node, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -94,10 +101,9 @@ def test_imports_point_down(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=module_name)
 def test_no_import_hides_in_a_function(path):
-    tree = ast.parse(path.read_text())
     local = {
         inner
-        for function in ast.walk(tree)
+        for function in ast.walk(tree_of(path))
         if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
         for inner in ast.walk(function)
     }
@@ -149,10 +155,9 @@ def test_environment_is_read_in_one_place():
 def test_modules_and_functions_stay_small():
     too_long = []
     for path in MODULES:
-        text = path.read_text()
-        if text.count("\n") > 400:
+        if path.read_text().count("\n") > 400:
             too_long.append(module_name(path))
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno > 50:
                 too_long.append(f"{module_name(path)}.{node.name}")
     assert too_long == []

@@ -38,6 +38,7 @@ BASIC_CASES: list[Case] = [
     ("ConcatV2", [f(2, 3), f(2, 0), f(2, 1), at(-1)], {}),
     ("Const", [], {"dtype": float32, "value": f(2)}),
     ("CustomGradient", [f(2, 3), f(2)], {}),
+    ("CustomGradientN", [f(2, 3), f(2), f(2)], {"n_values": 2}),
     ("ExpandDims", [f(2, 3), at(-1)], {}),
     ("Fill", [i(2, 3), f()], {}),
     ("GatherV2", [f(2, 3), i(0, 1, 1), at(1)], {"batch_dims": 0}),

@@ -69,6 +69,11 @@ def _truncate_div(x: Array, y: Array) -> Array:
     return np.where((x < 0) != (y < 0), -size, size) if x.dtype.kind == "i" else x // y
 
 
+def _shifted(shift: Callable[..., Any]) -> Callable[..., Array]:
+    """Shift by 0 bits at least, and at most by all but one."""
+    return lambda x, y: shift(x, np.clip(y, 0, 8 * y.itemsize - 1).astype(y.dtype))
+
+
 def _sign(x: Array) -> Array:
     return x / np.abs(x) if x.dtype.kind == "c" else np.sign(x)
 
@@ -94,6 +99,7 @@ NUMBERS = {
     "FloorMod": Formula(np.mod),
     "Imag": Formula(np.imag),
     "Invert": Formula(np.invert),
+    "LeftShift": Formula(_shifted(np.left_shift)),
     "Maximum": Formula(np.maximum),
     "Minimum": Formula(np.minimum),
     "Mul": Formula(np.multiply),
@@ -104,6 +110,7 @@ NUMBERS = {
     "Real": Formula(np.real),
     "RealDiv": Formula(np.true_divide),
     "Reciprocal": Formula(lambda x: 1 / x),
+    "RightShift": Formula(_shifted(np.right_shift)),
     "Rint": Formula(np.rint),
     "Round": Formula(np.rint),
     "Sign": Formula(_sign),

@@ -33,6 +33,7 @@ MATH_CASES: list[Case] = [
     ("MatrixDiagPartV3", [d(2, 3, 4), at(1), d()], ALIGN),
     ("MatrixDiagV3", [d(2, 3), at(0), at(-1), at(5), d()], ALIGN),
     ("MatrixDiagV3", [d(2, 3, 3), i(-1, 1), at(-1), at(-1), d()], ALIGN),
+    ("MatrixExponential", [SQUARES], {}),
     ("MatrixInverse", [SQUARES], {"adjoint": True}),
     ("MatrixSetDiagV3", [d(2, 3, 4), d(2, 3), at(0)], ALIGN),
     ("MatrixSolve", [SQUARES, d(2, 3, 1)], {"adjoint": False}),

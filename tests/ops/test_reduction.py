@@ -117,8 +117,10 @@ def test_positions_of_extremes_are_numpys(name, find, output_type, shape, axis):
     np.testing.assert_array_equal(actual, find(x, axis))
 
 
-def test_a_scalar_is_its_own_extreme():
-    assert run("ArgMax", np.float32(3), 0, output_type=int64) == 0
+def test_a_scalar_has_no_extreme():
+    with pytest.raises(InvalidArgumentError) as caught:
+        run("ArgMax", np.float32(3), 0, output_type=int64)
+    assert str(caught.value) == "Expected dimension in the range [0, 0), but got 0"
 
 
 def test_nothing_has_no_extreme():

@@ -147,7 +147,6 @@ def test_shape_errors_say_where(call, message):
             "dtype <dtype: 'int32'> of on_value does not match dtype <dtype: 'float32'> of "
             "off_value",
         ),
-        ("tf.cast(P(2), tf.string)", "Cannot cast to tf.string: it is no type of numbers."),
     ],
 )
 def test_type_errors_say_what(call, message):

@@ -33,7 +33,7 @@ N_GPUS = 4
 def some(n_examples: int) -> settings:
     """Bound a test: plans cost more than names do. What fails is made smaller in deep runs."""
     return settings(
-        max_examples=n_examples * 50 if IS_DEEP else n_examples,
+        max_examples=n_examples * 90 if IS_DEEP else n_examples,
         deadline=None,
         phases=[
             phase for phase in Phase if IS_DEEP or phase not in (Phase.shrink, Phase.explain)
@@ -580,31 +580,31 @@ def check_values(recipe: Recipe) -> None:
                 case.run(batch)
 
 
-@some(28)
+@some(16)
 @given(recipes(SMALL))
 def test_values_are_what_the_graph_means(recipe):
     check_values(recipe)
 
 
-@some(8)
+@some(6)
 @given(recipes(LARGE, 30))
 def test_large_values_are_what_the_graph_means(recipe):
     check_values(recipe)
 
 
-@some(8)
+@some(6)
 @given(recipes(FLAT, 30))
 def test_slices_are_what_the_graph_means(recipe):
     check_values(recipe)
 
 
-@some(12)
+@some(8)
 @given(recipes(DYNAMIC, 40))
 def test_dynamic_values_are_what_the_graph_means(recipe):
     check_values(recipe)
 
 
-@some(20)
+@some(12)
 @given(recipes(SMALL, 40) | recipes(DYNAMIC, 40))
 def test_traced_runs_give_the_same(recipe):
     options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
@@ -616,7 +616,7 @@ def test_traced_runs_give_the_same(recipe):
 # --- plans ------------------------------------------------------------------------------------
 
 
-@some(30)
+@some(16)
 @given(recipes(SMALL) | recipes(LARGE) | recipes(FLAT), st.sampled_from(sorted(PLACES)))
 def test_plans_keep_their_promises(recipe, place):
     with opened(recipe, place) as case:
@@ -632,7 +632,7 @@ def test_plans_keep_their_promises(recipe, place):
 # --- memory -----------------------------------------------------------------------------------
 
 
-@some(16)
+@some(10)
 @given(recipes(SMALL) | recipes(LARGE, 30))
 def test_results_belong_to_the_caller(recipe):
     with opened(recipe) as case:
@@ -677,7 +677,7 @@ def spoil(results: list[Any]) -> None:
             result.view(np.uint8).reshape(-1)[...] = 0xA5 if result.dtype != bool else 1
 
 
-@some(20)
+@some(12)
 @given(recipes(SMALL, 30) | recipes(LARGE, 20))
 def test_memory_comes_back(recipe):
     with tf.Session(graph=tf.Graph()) as first:

@@ -98,6 +98,12 @@ class ConcreteFunction:
         """Whether it runs graphs of its own, as values decide."""
         return any(op.definition.is_call for op in self.graph.ops)
 
+    @cached_property
+    def _is_done_stepwise(self) -> bool:
+        """Whether no plan can be made: a variable may have another shape in every call."""
+        shapes = [handle.attrs["shape"] for handle in self.graph.handles.values()]
+        return not all(shape.is_fully_defined() for shape in shapes)
+
     def takes(self, tensors: Sequence[Any]) -> bool:
         """Tell whether tensors are of shapes that it was traced for."""
         return all(
@@ -140,6 +146,10 @@ class ConcreteFunction:
         for position, (symbol, tensor) in enumerate(
             zip(self.graph.inputs, tensors, strict=True)
         ):
+            if not symbol.shape.is_compatible_with(tensor.shape):
+                given, taken = map(TensorSpec.from_tensor, (tensor, symbol))
+                error = TypeError(f"Can not cast {given} to {taken}")
+                raise self._signature.failure(error, arguments, options)
             if tensor.dtype.base_dtype is not symbol.dtype:
                 raise InvalidArgumentError(
                     None,
@@ -184,11 +194,11 @@ class ConcreteFunction:
             base = self._base  # the graph says where
             given[len(arguments) :] = [outer for outer, _ in base.graph.captures]
             outputs = inline(base.graph, given, base._outputs)
-        elif not tapes:
-            outputs = self._runtime.run(given)
-        elif len(tapes) > 1 or tapes[0].is_persistent:
+        elif self._is_done_stepwise or len(tapes) > 1 or (tapes and tapes[0].is_persistent):
             # Gradients may be wanted of gradients: let the tapes see every operation.
             outputs = inline(self.graph, given, self._outputs)
+        elif not tapes:
+            outputs = self._runtime.run(given)
         else:
             outputs = self._call_on_tape(given)
         return self._structured(outputs)

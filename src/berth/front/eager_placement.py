@@ -49,8 +49,6 @@ class Choice(NamedTuple):
 
     device: Device
     kernel: Any
-    function: Any = None
-    """On the host, the function of an elementwise operation without attributes."""
 
 
 def choose_device(
@@ -60,7 +58,6 @@ def choose_device(
     devices: Sequence[Device],
     *,
     soft: bool,
-    has_attrs: bool,
 ) -> Choice:
     """Choose the device for an operation: what `tf.device` asks for, or what can run it."""
     candidates = Candidates(devices, soft)
@@ -70,10 +67,7 @@ def choose_device(
     if not found:
         raise InvalidArgumentError(None, None, _complaint(op, wanted, types, devices, soft))
     device = found[0]
-    kernel = op.kernel(device.device_type, dtype)
-    if device.device_type != "CPU" or op.elementwise is None or has_attrs:
-        return Choice(device, kernel)
-    return Choice(device, kernel, op.elementwise(np, {}))
+    return Choice(device, op.kernel(device.device_type, dtype))
 
 
 def _complaint(
@@ -184,7 +178,6 @@ class Placing:
                 self._scope.device_name,
                 self._devices,
                 soft=soft is None or soft,
-                has_attrs=bool(attrs),
             )
             self._choices[key] = choice
         return choice

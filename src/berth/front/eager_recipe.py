@@ -9,7 +9,8 @@ comes out, follows from that; a `Recipe` holds it.
      each time.
   2. Its inputs are where it runs. What has to be copied is subject to the device policy,
      which may change.
-  3. Operations that keep something from call to call, or run graphs of their own, have none.
+  3. Operations that keep something from call to call, run graphs of their own, or are given
+     functions, which hold whatever they close over, have none.
   4. It belongs to opened devices, and goes with them.
 """
 
@@ -18,6 +19,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
+
+import numpy as np
 
 from berth.devices.device import Device
 from berth.dtypes import DType, string
@@ -72,10 +75,11 @@ class Recipe:
         """Of an elementwise operation on small arrays of the host: it does all."""
         self.empty: Any = None
         """What the function's output is made of: shape and type."""
-        if choice.function is not None and not attrs:
+        # Attributes may be equal and yet differ, as 0.0 and -0.0: a function would keep them.
+        if choice.device.device_type == "CPU" and op.elementwise is not None and not attrs:
             dtype, dims = types[0]
             if dtype.itemsize * math.prod(cast(Known, dims)) < LARGE:
-                self.function, self.empty = choice.function, (dims, dtype.np_dtype)
+                self.function, self.empty = op.elementwise(np, {}), (dims, dtype.np_dtype)
         self._shapes = [
             (position, tensors[position])
             for position in hosts
@@ -181,7 +185,7 @@ def is_repeatable(
 ) -> bool:
     """Tell whether all that was decided follows from the kind of the call."""
     keeps_something = op.is_stateful and op.access is None
-    if keeps_something or op.is_call or op.is_source:
+    if keeps_something or op.is_call or op.is_source or any(map(callable, attrs.values())):
         return False
     hosts = op.host_positions(len(tensors))
     if any(k not in hosts and t.place is not device for k, t in enumerate(tensors)):

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from berth.dtypes import DType
-from berth.errors import InvalidArgumentError
 from berth.front.eager_placement import Placing
 from berth.front.eager_tensor import EagerTensor
 from berth.graph.tensor import Tensor
 from berth.ops.arrays.array import pack
-from berth.ops.convert import dtype_of, frozen, to_array
+from berth.ops.convert import dtype_of, frozen
 from berth.ops.convert_now import to_array_now
 from berth.ops.opdef import OpDef
-from berth.ops.signature import check_types, wanted_types
-
-if TYPE_CHECKING:
-    pass
+from berth.ops.signature import check_types, type_error_now, wanted_types
 
 
 class Values(Placing):
@@ -28,12 +24,15 @@ class Values(Placing):
         if op.access is not None and len(values) == 1:
             return values
         hosts = op.host_positions(len(values))
-        types = wanted_types(op, values)
+        types = wanted_types(op, values, is_now=True)
         tensors = [
             value if is_eager(value) else self._converted(value, dtype, position in hosts)
             for position, (value, (_, dtype)) in enumerate(zip(values, types, strict=True))
         ]
-        _check(op, tensors)
+        try:
+            check_types(op, tensors)
+        except TypeError:
+            raise type_error_now(op, tensors) from None
         return tensors
 
     def convert(self, value: Any, dtype: DType | None = None, name: str | None = None) -> Any:
@@ -42,8 +41,9 @@ class Values(Placing):
         if not is_eager(value):
             return self._converted(value, dtype)
         if dtype is not None and not dtype.is_compatible_with(value.dtype):
+            prefix = f"{name}: " if name else ""
             raise ValueError(
-                f"Tensor conversion requested dtype {dtype.name} for Tensor with dtype "
+                f"{prefix}Tensor conversion requested dtype {dtype.name} for Tensor with dtype "
                 f"{value.dtype.name}: {value!r}"
             )
         return value
@@ -57,26 +57,8 @@ class Values(Placing):
 
     def _known_on_host(self, value: Any, dtype: DType | None) -> EagerTensor:
         """Return a shape or an axis as a tensor."""
-        array = frozen(to_array(value, dtype))
+        array = frozen(to_array_now(value, dtype))
         return EagerTensor(array, self._host(), dtype_of(array), host=array)
-
-
-def _check(op: OpDef, tensors: Sequence[Any]) -> None:
-    """Check the types of inputs; complain of two that differ as TensorFlow does."""
-    try:
-        check_types(op, tensors)
-    except TypeError:
-        first = tensors[0].dtype
-        for position, tensor in enumerate(tensors):
-            if op.simple_type is not None and tensor.dtype is not first:
-                raise InvalidArgumentError(
-                    None,
-                    None,
-                    f"cannot compute {op.name} as input #{position}(zero-based) was expected "
-                    f"to be a {first.type_string} tensor but is a {tensor.dtype.type_string} "
-                    f"tensor [Op:{op.name}] name: ",
-                ) from None
-        raise
 
 
 def is_eager(value: Any) -> bool:

@@ -80,7 +80,7 @@ class Variable(Writable, ValueOperators):
         wanted = None if dtype is None else as_dtype(dtype)
         with making_variable():
             value = initial_value() if callable(initial_value) else initial_value
-            first = compose.convert(value, wanted)
+            first = compose.convert(value, wanted, "initial_value")
             declared = TensorShape(first.dims if shape is None else shape)
             if not declared.is_compatible_with(first.shape):
                 raise ValueError(

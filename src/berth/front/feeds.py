@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from berth.dtypes import resource, string
+from berth.dtypes import DType, resource, string
 from berth.graph.graph import Graph
 from berth.graph.tensor import Tensor
 from berth.ops.convert import to_array
@@ -82,6 +82,8 @@ def feed_array(tensor: Tensor, value: Any) -> np.ndarray[Any, Any]:
         if dtype is string:
             array = to_array(value, string)
         else:
+            if dtype.is_integer and isinstance(value, list | tuple):
+                _check_bounds(np.asarray(value), dtype)
             array = np.asarray(value, dtype.np_dtype, order="C")
     except (TypeError, ValueError, OverflowError) as error:
         raise type(error)(
@@ -95,6 +97,14 @@ def feed_array(tensor: Tensor, value: Any) -> np.ndarray[Any, Any]:
             f"shape {text(dims)}"
         )
     return array
+
+
+def _check_bounds(array: np.ndarray[Any, Any], dtype: DType) -> None:
+    """Raise OverflowError for integers that do not fit, as NumPy 2 does by itself."""
+    if array.dtype.kind in "iu" and array.size:
+        for number in (int(array.min()), int(array.max())):
+            if not dtype.min <= number <= dtype.max:
+                raise OverflowError(f"Python integer {number} out of bounds for {dtype.name}")
 
 
 def _is_compatible(shape: tuple[int, ...], dims: Dims) -> bool:

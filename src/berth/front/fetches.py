@@ -2,6 +2,7 @@
 
     tensor → its value      operation → None      name → what it names
     list, tuple, dict, namedtuple, attrs class → the same, of values
+    IndexedSlices → IndexedSlicesValue
 
 A tensor that is asked for twice is computed and fetched once.
 """
@@ -15,6 +16,7 @@ from typing import Any
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.tensor import Tensor
+from berth.ops.arrays.indexed_slices import IndexedSlices, IndexedSlicesValue
 
 Build = Callable[[Sequence[Any]], Any]
 
@@ -48,7 +50,13 @@ class _Reader:
             parts = [self.read(getattr(fetch, name)) for name in names]
             kind = type(fetch)
             return lambda values: kind(*(part(values) for part in parts))
+        if isinstance(fetch, IndexedSlices):
+            return self._read_slices(fetch)
         return self._read_element(fetch)
+
+    def _read_slices(self, fetch: IndexedSlices) -> Build:
+        parts = [None if part is None else self.read(part) for part in fetch.parts]
+        return lambda values: IndexedSlicesValue(*(part and part(values) for part in parts))
 
     def _read_sequence(self, fetch: Any) -> Build:
         parts = [self.read(item) for item in fetch]

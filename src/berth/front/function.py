@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 from berth.front.concrete_function import ConcreteFunction
@@ -170,15 +169,48 @@ class Function:
         """Become a method: each object has traces of its own."""
         if instance is None:
             return self
-        method = self.python_function.__get__(instance, owner)
-        bound = Function(method, self.input_signature, self._reduces)
-        name = self._name
-        with suppress(AttributeError, TypeError):  # no place for it: it is traced again
-            instance.__dict__[name] = bound
+        methods = _methods_of(instance)
+        bound = methods.get(self)
+        if bound is None:
+            method = self.python_function.__get__(instance, owner)
+            bound = methods[self] = Function(method, self.input_signature, self._reduces)
         return bound
 
     def __repr__(self) -> str:
         return f"<tf.function {self._name}: {self._n_traces} traces>"
+
+
+class _Methods(dict[Function, Function]):
+    """The functions of an object as its methods. They stay behind when it is copied.
+
+    They are kept in the object, since they hold it: so both can be forgotten together.
+    """
+
+    def __init__(self, owner: Any = None) -> None:
+        self.owner = owner
+
+    def __deepcopy__(self, memo: Any) -> _Methods:
+        return _Methods()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Methods, ()
+
+
+_KEPT_AS = "_tf_function_methods"
+
+
+def _methods_of(instance: Any) -> _Methods:
+    """Return the methods of an object, or of a class, that were made before."""
+    attributes = getattr(instance, "__dict__", None)
+    methods: _Methods | None = attributes.get(_KEPT_AS) if attributes is not None else None
+    if methods is not None and methods.owner is instance:  # it may be a copy of another
+        return methods
+    methods = _Methods(instance)
+    if isinstance(instance, type):
+        setattr(instance, _KEPT_AS, methods)
+    elif attributes is not None:  # else there is no place for them: they are traced again
+        attributes[_KEPT_AS] = methods
+    return methods
 
 
 def function(

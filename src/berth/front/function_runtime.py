@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from berth.devices.device import Device
+from berth.dtypes import DType
 from berth.errors import InvalidArgumentError, explain
 from berth.front.context import context
 from berth.front.eager_placement import log_execution
@@ -18,6 +20,7 @@ from berth.plan.candidates import Candidates
 from berth.plan.placement_errors import check_expectations
 from berth.plan.plan import Feed, Request
 from berth.run.engine import Engine, Options
+from berth.run.launch import to_device
 from berth.run.runner import Runner
 from berth.run.state import SessionState
 
@@ -85,10 +88,20 @@ class FunctionRuntime:
         runner, places, on_host = ready
         fed = [t.value for t in given] if on_host else [t.array for t in given]
         arrays = self._run_locked(runner, fed) if self._locks else runner.run(fed)
+        make = self._brought if on_host else EagerTensor
         return [
-            EagerTensor(np.asarray(array) if on_host else array, place, fetch.dtype.base_dtype)
+            make(array, place, fetch.dtype.base_dtype)
             for array, place, fetch in zip(arrays, places, self._fetches, strict=True)
         ]
+
+    def _brought(self, array: Any, place: Device, dtype: DType) -> EagerTensor:
+        """Bring a result from the host to the device that it is on for the program."""
+        host, value = self._devices[0], np.asarray(array)
+        if value.dtype == object:  # strings, or rows of several shapes: only the host has them
+            return EagerTensor(value, host, dtype)
+        value = value.astype(dtype.np_dtype, copy=False)
+        there = to_device(host, place, value, dtype, self._name, self._devices)
+        return EagerTensor(there, place, dtype)
 
     def _check_expected(self) -> None:
         """Raise if an operation of the body is elsewhere than `expect_device` demands."""
@@ -181,5 +194,8 @@ class FunctionRuntime:
             return runner, places, False
         # Shapes depend on values: everything goes through the host.
         feeds = tuple(Feed(feed.tensor, feed.dims) for feed in feeds)
-        runner = self._engine.runner(Request(self._fetches, self._targets, feeds))
-        return runner, [self._devices[0]] * len(self._fetches), True
+        request = Request(self._fetches, self._targets, feeds)
+        placed = self._engine.place(request).devices
+        homes = {id(symbol): t.place for symbol, t in zip(self._inputs, given, strict=True)}
+        places = [homes.get(id(fetch)) or placed[fetch.op] for fetch in self._fetches]
+        return self._engine.runner(request), places, True

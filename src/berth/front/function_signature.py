@@ -214,27 +214,18 @@ def _leaf(value: Any) -> Any:
 def _key(leaf: Any) -> Hashable:
     if _is_typed(leaf):
         return leaf.dtype.base_dtype, leaf.dims
+    if hasattr(leaf, "as_tensor"):
+        handle: Hashable = leaf.handle
+        return handle
     try:
         hash(leaf)
     except TypeError:
-        return _Same(getattr(leaf, "handle", leaf))
+        raise TypeError(
+            f"Could not generate a generic TraceType for {leaf!r}.Please verify that it is "
+            "immutable/hashable. Otherwise, consider implementing the Tracing Protocol for it."
+        ) from None
     key: Hashable = leaf
     return key
-
-
-class _Same:
-    """Stands for one object, and keeps it: another cannot come to have its address."""
-
-    __slots__ = ("_held",)
-
-    def __init__(self, held: Any) -> None:
-        self._held = held
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other._held is self._held
-
-    def __hash__(self) -> int:
-        return id(self._held)
 
 
 def without_shapes(call: Call) -> Hashable:

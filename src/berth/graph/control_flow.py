@@ -87,7 +87,8 @@ def _cond(
             raise TypeError(f"'{argument}' must be callable.")
     here = building()
     if here is None:
-        return unpack(true_fn() if pred else false_fn())
+        is_true = pred if isinstance(pred, bool) else convert(pred)
+        return unpack(true_fn() if is_true else false_fn())
     if isinstance(pred, bool):
         raise TypeError(f"pred must not be a Python bool: {pred}")
     branches = [lambda: unpack(true_fn()), lambda: unpack(false_fn())]

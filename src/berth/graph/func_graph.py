@@ -177,6 +177,19 @@ class FuncGraph(Graph):
 
     # --- order ----------------------------------------------------------------------------
 
+    def _operation_of(self, item: Any) -> Operation:
+        """Return the operation that is meant by one, by a tensor, or by a variable.
+
+        To wait for a variable from outside is to wait for what was last written to it.
+        """
+        if hasattr(item, "as_tensor"):
+            if not isinstance(item.handle, Tensor):
+                handle = self.capture(item.handle).op
+                return self._last_write.get(handle, handle)
+        elif is_tensor(item) and getattr(item, "graph", None) is not self:
+            item = self.capture(item)
+        return super()._operation_of(item)
+
     def apply(self, op: OpDef, inputs: Any, attrs: Attrs, name: str | None) -> Any:
         """Add an operation, and write it down on the tapes that go along."""
         with self._lock:

@@ -56,7 +56,7 @@ class _Each:
         return variables, [stack(list(column)) for column in zip(*ordered, strict=True)]
 
     def _order(self) -> range:
-        count = min(elem.dims[0] for elem in self._elems)
+        count = self._elems[0].dims[0]
         return range(count - 1, -1, -1) if self._reverse else range(count)
 
     def _built(
@@ -79,16 +79,21 @@ class _Each:
             "invariants": [tensor.dims for tensor in starts],
             "reverse": self._reverse,
         }
-        given = [count_of(self._elems), *starts, *self._elems]
+        given = [_count_of(self._elems), *starts, *self._elems]
         part = Part(graph, [*following, *rows], range(1, len(given)))
         call = add_call(here, FOR_EACH, given, [part], attrs, "while")
         return call.outputs[: len(starts)], call.outputs[len(starts) + 1 :]
 
 
-def count_of(elems: Sequence[Any]) -> Any:
+def _count_of(elems: Sequence[Any]) -> Any:
     """Return how many elements tensors have: a number, if one knows."""
-    known = {elem.dims[0] for elem in elems if elem.dims} - {None}
-    return min(known) if known else shape(elems[0])[0]
+    known = _known_counts(elems)
+    return known[0] if known else shape(elems[0])[0]
+
+
+def _known_counts(elems: Sequence[Any]) -> list[int]:
+    """List how many elements tensors have, of those where one knows."""
+    return [elem.dims[0] for elem in elems if elem.dims and elem.dims[0] is not None]
 
 
 def _check_kept(start: Tensor, after: Tensor) -> None:
@@ -112,11 +117,18 @@ def _elements(elems: Any) -> list[Any]:
     """Return tensors whose first axes are gone along."""
     here: Any = current()
     if not flatten(elems):
-        raise ValueError("elems must be a Tensor or (possibly nested) sequence of Tensors.")
+        raise ValueError(
+            "elems must be a Tensor or (possibly nested) sequence of Tensors. Got "
+            f"{elems}, which does not contain any Tensors."
+        )
     tensors = [here.convert(as_dense(elem)) for elem in flatten(elems)]
     tensors = [value_of(elem) if isinstance(elem, Tensor) else elem for elem in tensors]
     if any(elem.dims == () for elem in tensors):
         raise ValueError("Elements in elems must be 1+ dimensional Tensors, not scalars")
+    known = _known_counts(tensors)
+    for count in known:
+        if count != known[0]:
+            raise ValueError(f"Dimensions {known[0]} and {count} are not compatible")
     return tensors
 
 

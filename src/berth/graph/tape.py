@@ -14,14 +14,16 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
 
+from berth.errors import explain
 from berth.graph.autodiff import backpropagate, is_differentiable
 from berth.graph.nest import flatten, is_nested, pack_sequence_as
 from berth.graph.recording import active_tapes, set_active_tapes
 from berth.ops.arrays.array import reshape
 from berth.ops.arrays.broadcasting import broadcast_to
-from berth.ops.arrays.filling import one_hot, ones_like, zeros_like
+from berth.ops.arrays.filling import one_hot, ones_like, zeros, zeros_like
 from berth.ops.arrays.indexed_slices import total
 from berth.ops.arrays.joining import stack
+from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.builder import current
 from berth.ops.compose import is_tensor
 from berth.ops.opdef import Attrs
@@ -176,11 +178,7 @@ class GradientTape:
         unconnected_gradients: Any = "none",
     ) -> Any:
         """Return the gradients of a target, or of the sum of several, by `sources`."""
-        if self._records is None:
-            raise RuntimeError(
-                "A non-persistent GradientTape can only be used to compute one set of "
-                "gradients (or jacobians)"
-            )
+        records = self._written_down()
         wants_zeros = _reads_zero(unconnected_gradients)
         if target is None:
             raise TypeError(
@@ -192,21 +190,17 @@ class GradientTape:
         targets = flatten(target)
         seeds = _seeds(target, targets, output_gradients)
         starts: dict[int, list[Any]] = {}
-        keys = []
         for each, seed in zip(targets, seeds, strict=True):
-            key = _key(each)
-            keys.append(key)
             if is_differentiable(each) and seed is not _NOTHING:
-                starts.setdefault(id(key), []).append(_seed(each, seed))
-        wanted = [_key(source) for source in flatten(sources)]
+                starts.setdefault(id(_key(each)), []).append(_seed(each, seed))
+        wanted = [_source_key(source) for source in flatten(sources)]
         found = backpropagate(
-            reversed(self._records),
+            reversed(records),
             {key: total(parts) for key, parts in starts.items()},
             [id(key) for key in wanted],
             _beside,
         )
-        if not self._is_persistent:
-            self._records, self._watched = None, {}
+        self._use_up()
         grads = [
             zeros_like(source) if found[id(key)] is None and wants_zeros else found[id(key)]
             for source, key in zip(flatten(sources), wanted, strict=True)
@@ -222,20 +216,17 @@ class GradientTape:
         experimental_use_pfor: bool = True,
     ) -> Any:
         """Return the derivatives of every element of a target by every element of sources."""
-        if self._records is None:
-            raise RuntimeError(
-                "A non-persistent GradientTape can only be used to compute one set of "
-                "gradients (or jacobians)"
-            )
+        self._written_down()
         rows = self._rows(target, sources, unconnected_gradients)
-        if not self._is_persistent:
-            self._records, self._watched = None, {}
+        self._use_up()
         whole: list[Any] = []
         for source, column in zip(flatten(sources), zip(*rows, strict=True), strict=True):
+            dims = (*target.dims, *source.dims)
             if any(row is None for row in column):
                 whole.append(None)
+            elif 0 in target.dims:
+                whole.append(zeros(dims, source.dtype))
             else:
-                dims = (*target.dims, *source.dims)
                 whole.append(reshape(stack(list(column)), dims))
         return pack_sequence_as(sources, whole)
 
@@ -248,18 +239,33 @@ class GradientTape:
         experimental_use_pfor: bool = True,
     ) -> Any:
         """Return the derivatives of every row of a target by the same row of a source."""
-        n_rows, *inner = target.dims
+        _check_batches(target, source)
+        inner = target.dims[1:]
         with self._paused():
             columns = []
             for position in range(math.prod(inner)):
                 one = one_hot(position, math.prod(inner), dtype=target.dtype)
-                seed = broadcast_to(reshape(one, (1, *inner)), target.dims)
+                seed = broadcast_to(reshape(one, (1, *inner)), shape_of(target))
                 columns.append(self._again(target, source, seed, unconnected_gradients))
-        if not self._is_persistent:
-            self._records, self._watched = None, {}
+        self._use_up()
         if not columns or columns[0] is None:
             return None
+        n_rows = -1 if target.dims[0] is None else target.dims[0]
         return reshape(stack(columns, axis=1), (n_rows, *inner, *source.dims[1:]))
+
+    def _written_down(self) -> list[Record]:
+        """Return what was written down; RuntimeError if that is used up."""
+        if self._records is None:
+            raise RuntimeError(
+                "A non-persistent GradientTape can only be used to compute one set of "
+                "gradients (or jacobians)"
+            )
+        return self._records
+
+    def _use_up(self) -> None:
+        """Forget what was written down, unless several gradients may be taken."""
+        if not self._is_persistent:
+            self._records, self._watched = None, {}
 
     def _again(self, target: Any, source: Any, seed: Any, unconnected: Any) -> Any:
         """Compute one gradient of several."""
@@ -270,11 +276,11 @@ class GradientTape:
             self._is_persistent = was_persistent
 
     def _rows(self, target: Any, sources: Any, unconnected: Any) -> list[list[Any]]:
-        """Compute the gradients of each element of a target."""
+        """Compute the gradients of each element of a target; one row if it has none."""
         with self._paused():
             rows = []
             size = math.prod(target.dims)
-            for position in range(size):
+            for position in range(max(size, 1)):
                 seed = reshape(one_hot(position, size, dtype=target.dtype), target.dims)
                 rows.append(flatten(self._again(target, sources, seed, unconnected)))
         return rows
@@ -284,6 +290,18 @@ class GradientTape:
 
 
 _NOTHING = object()
+
+
+def _check_batches(target: Any, source: Any) -> None:
+    """Raise ValueError unless target and source are batches, of as many rows."""
+    for shape in (target.shape, source.shape):
+        if shape.rank is not None and shape.rank < 2:
+            raise ValueError(f"Shape {shape} must have rank at least 2")
+    if not target.shape[:1].is_compatible_with(source.shape[:1]):
+        raise ValueError(
+            f"Need first dimension of target shape ({target.shape}) and source shape "
+            f"({source.shape}) to match."
+        )
 
 
 def _seeds(target: Any, targets: Sequence[Any], given: Any) -> list[Any]:
@@ -311,6 +329,14 @@ def _reads_zero(unconnected: Any) -> bool:
 def _key(value: Any) -> Any:
     """Return what stands for a tensor or variable on a tape."""
     return getattr(value, "handle", value)
+
+
+def _source_key(source: Any) -> Any:
+    """Return what stands for a source on a tape; TypeError if it can be none."""
+    if not is_tensor(source):
+        message = f"Cannot convert the argument `type_value`: {source!r} to a TensorFlow DType."
+        raise TypeError(explain(message, "The sources of a gradient are tensors or variables."))
+    return _key(source)
 
 
 def _seed(target: Any, seed: Any) -> Any:

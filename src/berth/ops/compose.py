@@ -7,7 +7,7 @@ with scope("truediv", name) as inner:      truediv/
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any, Protocol, cast
 
 from berth.dtypes import DType
@@ -44,9 +44,23 @@ def convert(value: Any, dtype: DType | None = None, name: str | None = None) -> 
     return cast(Composer, current()).convert(value, dtype, name)
 
 
+def convert_like(value: Any, dtype: DType | None, name: str | None = None) -> Any:
+    """Return a value as a tensor, of a type if it can have that; tensors as they are."""
+    if type_of(value) is not None:
+        return convert(value, None, name)
+    with suppress(TypeError, ValueError):
+        return convert(value, dtype, name)
+    return convert(value, None, name)
+
+
 def is_eager() -> bool:
     """Tell whether operations are computed as they are written."""
     return getattr(current(), "computes_at_once", False)
+
+
+def is_eager_or_function() -> bool:
+    """Tell whether programs of TensorFlow 2 are built here: a constant's shape must fit."""
+    return is_eager() or getattr(current(), "is_function", False)
 
 
 def type_of(value: Any) -> DType | None:

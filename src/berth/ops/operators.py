@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from berth.dtypes import bool_
+from berth.errors import InvalidArgumentError
 from berth.ops.arrays import indexing
-from berth.ops.arrays.strings import add_strings
+from berth.ops.arrays.strings import add_anyway
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_tensor, scope, type_of
 from berth.ops.elementwise import arithmetic as math
@@ -40,14 +41,15 @@ class Operators:
     def __add__(self, other: Any) -> Any:
         try:
             return apply(ADD, (self, other), {}, "add")
-        except TypeError as error:
-            return add_strings(self, other, "add", error)
+        except (TypeError, InvalidArgumentError) as error:
+            return add_anyway(ADD, self, other, "add", error)
 
     def __radd__(self, other: Any) -> Any:
         try:
             return apply(ADD, (other, self), {}, "add")
-        except TypeError as error:
-            return add_strings(other, self, "add", error)
+        except (TypeError, InvalidArgumentError) as error:
+            other = convert(other, type_of(self), "x")
+            return add_anyway(ADD, other, self, "add", error)
 
     def __sub__(self, other: Any) -> Any:
         return apply(SUB, (self, other), {}, "sub")

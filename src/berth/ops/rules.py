@@ -123,15 +123,6 @@ def check_rank(dims: Dims, rank: int, what: str = "Shape") -> None:
         raise ValueError(f"{what} must be rank {rank} but is rank {len(dims)}")
 
 
-def check_type_attr(name: str, dtype: DType, allowed: Sequence[DType]) -> None:
-    """Raise TypeError if an operation is asked for results of a type it cannot give."""
-    if dtype not in allowed:
-        raise TypeError(
-            f"Value passed to parameter '{name}' has DataType {dtype.name} not in list of "
-            f"allowed values: {', '.join(known.name for known in allowed)}"
-        )
-
-
 def as_dims(value: Any) -> tuple[int | None, ...]:
     """Read the value of a tensor that holds a shape, in which -1 is an unknown size."""
     sizes = [int(size) for size in value.reshape(-1)]
@@ -163,6 +154,19 @@ def _known_parts(shape: Any) -> Dims:
         return dims
     sizes = [None if size.value is None else int(size.value) for size in op.inputs]
     return tuple(None if size == -1 else size for size in sizes)
+
+
+def known_value(tensor: Any) -> Any:
+    """Return the value of a tensor if it is known: itself, or how it is made of others."""
+    op = getattr(tensor, "op", None)
+    if tensor.value is not None or op is None or op.type not in ("Cast", "Fill"):
+        return tensor.value
+    parts = [source.value for source in op.inputs]
+    if any(part is None for part in parts):
+        return None
+    if op.type == "Cast":
+        return parts[0].astype(tensor.dtype.np_dtype)
+    return np.full(parts[0], parts[1])
 
 
 # --- types and shapes of outputs ----------------------------------------------------------

@@ -8,16 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from berth.dtypes import DType, int32
+from berth.dtypes import DType, int32, int64
+from berth.errors import InvalidArgumentError
+from berth.ops.attributes import at_once, not_among
 from berth.ops.convert import dtype_of, to_array
+from berth.ops.convert_now import to_array_now
 from berth.ops.opdef import Argument, OpDef
 from berth.ops.shape import bracketed
 
 ANYTHING = "Any"
 """The type variable of a list whose members may differ: ``data:Any*``."""
 
-_INDICES = frozenset({"Tidx", "Tshape", "Tdim", "Tperm", "Tmultiples", "Tpaddings", "Taxis"})
-"""The type variables of shapes and axes: a plain value, even an empty list, is an int32."""
+_INDICES = {
+    **dict.fromkeys(
+        ("Tidx", "Tshape", "Tdim", "Tperm", "Tmultiples", "Tpaddings", "Taxis"), int32
+    ),
+    "Tindex": int64,
+}
+"""The type variables of shapes and axes, and what a plain value, even an empty list, is."""
 
 
 def _spread(op: OpDef, n_inputs: int) -> Iterator[tuple[str, Argument]]:
@@ -31,8 +39,14 @@ def _spread(op: OpDef, n_inputs: int) -> Iterator[tuple[str, Argument]]:
             yield f"{argument.name}_{position}", argument
 
 
-def wanted_types(op: OpDef, inputs: Sequence[Any]) -> list[tuple[str, DType | None]]:
-    """Say for each input its name, and the type a plain value should be converted to."""
+def wanted_types(
+    op: OpDef, inputs: Sequence[Any], *, is_now: bool = False
+) -> list[tuple[str, DType | None]]:
+    """Say for each input its name, and the type a plain value should be converted to.
+
+    Where operations are computed at once (`is_now`), a plain value decides for those after
+    it, whether they can have its type or not.
+    """
     spread = list(_spread(op, len(inputs)))
     bound: dict[str, DType] = {}
     for (_, argument), value in zip(spread, inputs, strict=True):
@@ -47,12 +61,28 @@ def wanted_types(op: OpDef, inputs: Sequence[Any]) -> list[tuple[str, DType | No
         elif argument.type == ANYTHING:
             wanted.append((name, None))
         elif argument.type in _INDICES and not hasattr(value, "dtype"):
-            wanted.append((name, bound.get(argument.type, int32)))
+            usual = _INDICES[argument.type]
+            wanted.append((name, bound.get(argument.type) or _index_type(value, usual)))
         elif argument.type in bound or first.setdefault(argument.type, value) is value:
             wanted.append((name, bound.get(argument.type)))
         else:
-            wanted.append((name, _like(first[argument.type], value)))
+            like = _as_first if is_now else _like
+            wanted.append((name, like(first[argument.type], value)))
     return wanted
+
+
+def _index_type(value: Any, usual: DType) -> DType:
+    """Return the type of a plain shape or axis: the usual, unless a list holds others."""
+    if isinstance(value, list | tuple) and _is_plain(value):
+        array = to_array(value)
+        natural = dtype_of(array)
+        return natural if array.size and natural is not int32 else usual
+    return usual
+
+
+def _as_first(first: Any, value: Any) -> DType | None:
+    """Return the type of the first plain value, which those after it have to have."""
+    return dtype_of(to_array_now(first)) if _is_plain(first) else None
 
 
 def _like(first: Any, value: Any) -> DType | None:
@@ -100,6 +130,30 @@ def check_types(op: OpDef, inputs: Sequence[Any]) -> None:
             raise TypeError(
                 f"Value passed to parameter '{name}' has DataType {dtype.name} not in list of "
                 f"allowed values: {names}"
+            )
+
+
+def type_error_now(op: OpDef, inputs: Sequence[Any]) -> InvalidArgumentError:
+    """Say which type does not fit, in the words for operations that are computed at once."""
+    return at_once(op.name, next(_complaints(op, inputs)))
+
+
+def _complaints(op: OpDef, inputs: Sequence[Any]) -> Iterator[str]:
+    """Say what is wrong with the types: first what is not allowed, then what differs."""
+    spread = zip(_spread(op, len(inputs)), inputs, strict=True)
+    kinds = [(argument.type, tensor.dtype.base_dtype) for (_, argument), tensor in spread]
+    found: dict[DType | str, DType] = {}
+    for kind, dtype in kinds:
+        found.setdefault(kind, kind if isinstance(kind, DType) else dtype)
+    for kind, dtype in found.items():
+        if isinstance(kind, str) and kind != ANYTHING and dtype not in op.types[kind]:
+            allowed = [known.type_string for known in op.types[kind]]
+            yield not_among(kind, dtype.type_string, allowed)
+    for position, (kind, dtype) in enumerate(kinds):
+        if kind != ANYTHING and dtype is not found[kind]:
+            yield (
+                f"cannot compute {op.name} as input #{position}(zero-based) was expected to be "
+                f"a {found[kind].type_string} tensor but is a {dtype.type_string} tensor"
             )
 
 

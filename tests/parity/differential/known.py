@@ -37,6 +37,13 @@ FORWARD = "eager function unknown"
 BACK = "gradient second"
 ANY = ""
 
+NO_KERNEL = (
+    "tf.math.reciprocal(i32|tf.round(c|tf.math.floordiv(c|tf.realdiv(i32|"
+    "tf.tensor_scatter_nd_add(b|tf.tensor_scatter_nd_sub(b|tf.tensor_scatter_nd_max(b|"
+    "tf.tensor_scatter_nd_min(b|tf.random.categorical(i"
+)
+"""TensorFlow's operation takes the type, and no device has a kernel for it."""
+
 MEANT = (
     Known(
         TRACED + " session",
@@ -52,11 +59,27 @@ MEANT = (
     ),
     Known(
         TRACED,
-        ANY,
+        f"{NO_KERNEL}|tf.cond(of(1, ",
         "TypeError, not InvalidArgumentError",
         "the types of kernels are known while the graph is built; TensorFlow looks in the run",
     ),
-    Known(BACK, ANY, "a value, not ", "TensorFlow cannot differentiate this"),
+    Known(
+        "eager",
+        NO_KERNEL,
+        "InvalidArgumentError, not NotFoundError",
+        "a type without a kernel is one that the operation does not take",
+    ),
+    Known(
+        BACK,
+        "tf.transpose(f32(2, 3), [-1|tf.sort(f32(0|tf.unique(|tf.truncatemod(|tf.bitcast(c|"
+        "tf.gather_nd(f32(3|tf.nn.conv1d(|tf.nn.conv2d(|tf.nn.convolution(|tf.math.softsign(|"
+        "tf.nn.softsign(|tf.nn.max_pool_with_argmax(|tf.nn.max_pool2d(f32(1, 4, 4, 1), 2, 2, [|"
+        "tf.nn.softmax_cross_entropy_with_logits(f32(2, 1|tf.math.bincount(|"
+        "tf.linalg.lstsq(f64(4, 2), f64(4, 3), fast|tf.linalg.lstsq(f64(2, 4), f64(2, 3), fast|"
+        "tf.nn.max_pool3d(f32(0",
+        "a value, not ",
+        "TensorFlow cannot differentiate this",
+    ),
     Known(
         "second",
         "tf.nn.relu|tf.nn.leaky_relu|tf.nn.crelu|tf.nn.max_pool",
@@ -94,6 +117,19 @@ MEANT = (
         "TensorFlow has the slope, and the root of 2, in single precision only",
     ),
     Known(
+        f"{FORWARD} {BACK}",
+        "tf.linalg.expm(of([[30.0",
+        ANY,
+        "exp(30) is nearer to the truth than TensorFlow's",
+    ),
+    Known(
+        FORWARD,
+        "tf.saturate_cast(of([-2e20",
+        "1 of 3 differ",
+        "a large number becomes the largest there is; TensorFlow's becomes the smallest",
+    ),
+    Known("second", "tf.linalg.expm(f32(0", "[0] python", "of nothing there are no gradients"),
+    Known(
         FORWARD,
         "tf.argmax(of([1.0, np.nan|tf.argmin(of([1.0, np.nan|tf.searchsorted(of([1.0, np.nan",
         "1 of 1 differ",
@@ -109,15 +145,17 @@ MEANT = (
         FORWARD,
         "tf.nn.depthwise_conv2d(|tf.nn.convolution(|tf.nn.atrous_conv2d(|"
         "tf.nn.local_response_normalization(f64|tf.math.angle(i32|tf.where(True)|"
-        "tf.linalg.tensor_diag(f32())|tf.argmax(f32())|tf.argmin(f32())|tf.einsum(|"
-        "tf.meshgrid(|tf.shape_n(|tf.nn.sufficient_statistics(|tf.reverse_sequence(|"
-        "tf.scatter_nd(of([0]",
+        "tf.linalg.tensor_diag(f32())|tf.meshgrid(f32(2), i32|tf.shape_n(|"
+        "tf.nn.sufficient_statistics(|tf.reverse_sequence(f32(2, 3, 2|tf.scatter_nd(of([0]|"
+        "tf.linalg.pinv(c|tf.linalg.matrix_rank(c|tf.math.unsorted_segment_mean(c|tf.math.unsorted_segment_sqrt_n(c|tf.nn.softmax(|"
+        "tf.nn.log_softmax(|tf.repeat(",
         "a value, not ",
         "TensorFlow refuses what has an answer",
     ),
     Known(
         "unknown",
         "tf.foldl(|tf.foldr(|tf.scan(|tf.math.scalar_mul(|tf.stack(|"
+        "tf.linspace(f32(2), f32(2), 3, axis=3|"
         "tf.nn.sparse_softmax_cross_entropy_with_logits(",
         "a value, not ",
         "what is not known yet is taken to fit; TensorFlow refuses it",
@@ -140,39 +178,63 @@ MEANT = (
         "TypeError, not AssertionError",
         "branches of different structures are an error of the caller, not of TensorFlow's",
     ),
+    Known(
+        TRACED,
+        "tf.constant(300, tf.uint8)|tf.constant(-1, tf.uint8)|tf.constant(True, tf.int32)",
+        "TypeError, not a value",
+        "in graphs, a number has to fit into its type",
+    ),
+    Known(
+        "eager function",
+        "tf.foldl(lambda a, x: a + x, f32()|tf.scan(lambda a, x: a + x, f32()",
+        "ValueError, not IndexError",
+        "a scalar has nothing to go over",
+    ),
+    Known(
+        "eager unknown",
+        "tf.linalg.cross(f32(2)",
+        "InvalidArgumentError, not FailedPreconditionError",
+        "a shape that does not fit is the caller's mistake",
+    ),
+    Known(
+        "eager unknown",
+        "tf.linalg.tensor_diag_part(f32()",
+        "InvalidArgumentError, not a value",
+        "a scalar has no diagonal; TensorFlow minds only in graphs",
+    ),
+    Known(
+        "eager",
+        "tf.concat([], 0)",
+        "ValueError, not InvalidArgumentError",
+        "there is nothing to join; TensorFlow complains of a missing type",
+    ),
+    Known(
+        "unknown",
+        "tf.nn.softmax(f32(2), axis=2|tf.nn.log_softmax(f32(2), axis=2",
+        "InvalidArgumentError, not TypeError",
+        "there is no such axis; TensorFlow takes 1 from a rank that is not known",
+    ),
 )
 
 OPEN = (
     Known(
-        f"eager {BACK}",
-        ANY,
-        "TypeError, not InvalidArgumentError",
-        "types that an operation does not take are refused as in graphs",
+        TRACED,
+        "tf.broadcast_to(f32(3), of(|tf.dynamic_stitch([of([[0, 1|tf.gather_nd(|tf.tile(i32(3), [0|"
+        "tf.nn.embedding_lookup([|tf.nn.conv2d_transpose(|tf.nn.conv1d_transpose(|"
+        "tf.nn.sparse_softmax_cross_entropy_with_logits(1|tf.random.stateless_",
+        "traced as ",
+        "less is known of the shape than in TensorFlow",
     ),
-    Known(
-        "eager",
-        ANY,
-        "TypeError, not NotFoundError",
-        "types without a kernel are refused as types that an operation does not take",
-    ),
-    Known(
-        "eager",
-        ANY,
-        "ValueError, not InvalidArgumentError",
-        "attributes and sizes that cannot be are refused as in graphs",
-    ),
-    Known(TRACED, ANY, "traced as ", "less is known of the shape than in TensorFlow"),
     Known(
         "unknown",
-        "tf.linspace(|tf.repeat(|tf.sort(|tf.argsort(|tf.tensordot(|tf.gather(|tf.norm(|"
-        "tf.nn.softmax_cross_entropy_with_logits(",
-        "ValueError, not ",
+        'tf.gather(f32(2, 3), of([[0], [1]], "int32"), batch_dims=-1|tf.norm(f32(3, 3), ord=2',
+        "ValueError, not a value",
         "the rank must be known",
     ),
+    Known("unknown", "tf.nn.conv3d(", "ValueError, not ", "the filters' depth must be known"),
     Known(
         "unknown",
-        "tf.zeros(of(3|tf.ones(of(3|f32(2, 3) == f32(4)|"
-        "tf.nn.sigmoid_cross_entropy_with_logits(",
+        "f32(2, 3) == f32(4)|tf.nn.sigmoid_cross_entropy_with_logits(labels=f32(2, 1",
         "InvalidArgumentError, not a value",
         "a shape that is not known yet is taken to fit, and does not",
     ),
@@ -194,36 +256,54 @@ OPEN = (
     ),
     Known(
         FORWARD,
-        "tf.math.segment_mean(c64|tf.scatter_nd(of([[0]]",
-        "TypeError, not a value",
-        "complex means, and scattered texts, are missing",
+        'tf.scatter_nd(of([[0]], "int32"), of(["a"]',
+        ANY,
+        "scattered texts are missing",
     ),
-    Known(
-        FORWARD,
-        "tf.histogram_fixed_width(",
-        "a value, not InvalidArgumentError",
-        "a range that is none, and NaN, are not noticed",
-    ),
-    Known("eager", "tf.fill(2", "InvalidArgumentError, not a value", "a size may be a number"),
-    Known("eager", "tf.add_n(f32", "ValueError, not a value", "rows of a tensor can be added"),
     Known(
         FORWARD,
         "tf.convert_to_tensor([1], dtype_hint",
         "dtype ",
         "dtype_hint is followed only by what has no type",
     ),
-    Known(TRACED, "tf.constant(", ANY, "constants in graphs follow TensorFlow 1"),
     Known(
-        FORWARD + " session",
-        "tf.constant(1e300|tf.cast(f32(2), tf.string|tf.reverse_sequence(|tf.linalg.cross(|"
-        "tf.gradients(|tf.foldl(|tf.scan(|tf.searchsorted(|tf.add_n(f32|tf.linalg.tensor_diag|"
-        "tf.convert_to_tensor(tf|tf.dynamic_partition(|tf.nn.softmax(|tf.nn.log_softmax(|"
-        "tf.nn.sigmoid_cross|tf.nn.atrous_conv2d(|tf.get_static_value(|"
-        "(tf.assert_rank(f32(2, 3), f32())|tf.tuple([])|tf.assert_near(",
+        FORWARD,
+        "tf.constant(1e300)",
         ANY,
-        "another class of error, or none",
+        "a number that is too large for its type becomes infinite",
     ),
-    Known("session", "tf.div(i32", ANY, "TensorFlow 1 divides integers as Python 2 did"),
+    Known(
+        TRACED,
+        "tf.convert_to_tensor(tf.TensorShape([None",
+        "TypeError, not ValueError",
+        "a shape that is not known is no list of numbers",
+    ),
+    Known(
+        "eager",
+        "tf.nn.atrous_conv2d(",
+        "InvalidArgumentError, not ValueError",
+        "filters that do not fit are found by conv2d",
+    ),
+    Known(FORWARD, "tf.get_static_value(3.0)", "python ", "plain values are not converted"),
+    Known(
+        "eager",
+        "tf.gradients(",
+        "TypeError, not RuntimeError",
+        "another class of the same error",
+    ),
+    Known("eager", "tf.tuple([])", "ValueError, not a value", "an empty list is refused"),
+    Known(
+        "function",
+        "tf.add_n(f32",
+        "a value, not OperatorNotAllowedInGraphError",
+        "the rows of a tensor of known size can be added in functions, too",
+    ),
+    Known(
+        "session",
+        "tf.assert_near(f32(2), f64",
+        "TypeError, not ValueError",
+        "another class of the same error",
+    ),
     Known(
         "session",
         "tf.assign(",
@@ -235,12 +315,6 @@ OPEN = (
         "tf.while_loop(",
         "kind list, not tuple",
         "TensorFlow 1 packs the results as the body does, not as the loop's variables",
-    ),
-    Known(
-        "session",
-        "(lambda x: tf.gradients(tf.gather(",
-        "TypeError, not a value",
-        "IndexedSlices cannot be fetched",
     ),
 )
 

@@ -46,6 +46,7 @@ from berth.ops.arrays.depth import space_to_depth_v1 as space_to_depth
 from berth.ops.arrays.filling import ones_like, zeros_like
 from berth.ops.arrays.gathering import gather, where
 from berth.ops.arrays.grids import linspace as lin_space
+from berth.ops.arrays.indexed_slices import IndexedSlicesValue
 from berth.ops.arrays.indexing import boolean_mask
 from berth.ops.arrays.metadata import shape, size
 from berth.ops.arrays.moving import pad, transpose
@@ -163,6 +164,7 @@ __all__ = [
     "GraphDef",
     "GraphKeys",
     "GraphOptions",
+    "IndexedSlicesValue",
     "InteractiveSession",
     "NodeDef",
     "Print",

@@ -62,6 +62,8 @@ from berth.ops.nn.pooling import max_pool as max_pool_v2
 from berth.ops.nn.pooling import max_pool_v1 as max_pool
 from berth.ops.nn.pooling import max_pool_with_argmax_v1 as max_pool_with_argmax
 from berth.ops.nn.softmax import log_softmax, softmax
+from berth.ops.nn.volumes import avg_pool3d, max_pool3d
+from berth.ops.nn.volumes import conv3d_v1 as conv3d
 from berth.ops.reductions.norms import l2_normalize
 from berth.ops.reductions.statistics import zero_fraction
 
@@ -70,6 +72,7 @@ __all__ = [
     "avg_pool",
     "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "avg_pool_v2",
     "batch_norm_with_global_normalization",
     "batch_normalization",
@@ -80,6 +83,7 @@ __all__ = [
     "conv2d_backprop_filter",
     "conv2d_backprop_input",
     "conv2d_transpose",
+    "conv3d",
     "convolution",
     "crelu",
     "depth_to_space",
@@ -104,6 +108,7 @@ __all__ = [
     "max_pool",
     "max_pool1d",
     "max_pool2d",
+    "max_pool3d",
     "max_pool_v2",
     "max_pool_with_argmax",
     "moments",

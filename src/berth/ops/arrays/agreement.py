@@ -11,6 +11,7 @@ from berth.dtypes import ALL, NUMBERS, DType, as_dtype, int32
 from berth.errors import InvalidArgumentError
 from berth.ops.arrays.array import identity
 from berth.ops.arrays.metadata import shape as shape_of
+from berth.ops.attributes import check_type
 from berth.ops.builder import apply
 from berth.ops.compose import scope
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
@@ -193,6 +194,5 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Any:
     [1065353216, -1073741824]
     """
     wanted = as_dtype(type).base_dtype
-    if wanted not in NUMBERS:
-        raise TypeError(f"Cannot bitcast to {wanted!r}: it is no type of numbers.")
+    check_type("Bitcast", "type", wanted, NUMBERS)
     return apply(BITCAST, (input,), {"type": wanted}, name)

@@ -9,7 +9,14 @@ import numpy as np
 
 from berth.dtypes import ALL, as_dtype
 from berth.ops.builder import apply
-from berth.ops.compose import convert, is_eager, is_integer, scope, type_of
+from berth.ops.compose import (
+    convert,
+    is_eager,
+    is_eager_or_function,
+    is_integer,
+    scope,
+    type_of,
+)
 from berth.ops.convert import dtype_of, frozen, to_array
 from berth.ops.convert_now import to_array_now
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
@@ -45,15 +52,14 @@ def constant(
     name: str = "Const",
     verify_shape: bool = False,
 ) -> Any:
-    """Make a tensor of a value. A single value fills a larger shape; in graphs, the last one.
+    """Make a tensor of a value. A single value fills a larger shape; in v1, the last one.
 
     >>> constant(7, shape=[2, 2]).numpy().tolist()
     [[7, 7], [7, 7]]
     """
     wanted = None if dtype is None else as_dtype(dtype)
-    is_now = is_eager()
-    array = to_array_now(value, wanted) if is_now else to_array(value, wanted)
-    if shape is not None and is_now:
+    array = to_array_now(value, wanted) if is_eager() else to_array(value, wanted)
+    if shape is not None and is_eager_or_function():
         array = _shaped_now(array, value, read_dims(shape) or ())
     elif shape is not None:
         array = _shaped(array, read_dims(shape) or (), verify_shape)

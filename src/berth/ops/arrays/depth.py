@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from berth.dtypes import ALL
+from berth.ops.attributes import check_choice, check_least
 from berth.ops.builder import apply
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import Misfit, check_rank, everywhere_but_strings
@@ -85,16 +86,8 @@ DEPTH_TO_SPACE = _op("DepthToSpace", _flat_type, _bind_flat)
 
 
 def _attrs(op: OpDef, block_size: int, data_format: str) -> dict[str, Any]:
-    if block_size < 2:
-        raise ValueError(
-            f"Attr 'block_size' of '{op.name}' Op passed {block_size} less than minimum 2."
-        )
-    if data_format not in _PLACES:
-        known = '", "'.join(_PLACES)
-        raise ValueError(
-            f"Value for attr 'data_format' of \"{data_format}\" is not in the list of allowed "
-            f'values: "{known}"'
-        )
+    check_least(op.name, "block_size", block_size, 2)
+    check_choice(op.name, "data_format", data_format, _PLACES)
     return {"block_size": int(block_size), "data_format": data_format}
 
 

@@ -24,16 +24,19 @@ from berth.dtypes import (
 )
 from berth.ops.arrays.array import constant, reshape
 from berth.ops.arrays.metadata import shape as shape_of
+from berth.ops.attributes import at_once, check_type
 from berth.ops.builder import apply
-from berth.ops.compose import convert, is_integer, is_tensor, scope
+from berth.ops.compose import convert, is_eager, is_integer, is_tensor, scope
 from berth.ops.elementwise.arithmetic import cast
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
 from berth.ops.rules import (
     INDEX,
+    ON_DEVICES,
     Misfit,
     check_rank,
     everywhere_but_strings,
     from_host,
+    known_value,
     like_first,
     shape_of_value,
 )
@@ -74,6 +77,8 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     >>> fill([2, 2], 7).numpy().tolist()
     [[7, 7], [7, 7]]
     """
+    if is_eager() and is_integer(dims):
+        dims = [dims]
     return apply(FILL, (dims, value), {}, name)
 
 
@@ -111,7 +116,7 @@ def _full(shape: Any, value: Any, dtype: DType, name: str) -> Any:
             return constant(np.full(dims, scalar, dtype.np_dtype), dtype, name=name)
         else:
             shape = constant(np.array(dims, np.int32), name="shape_as_tensor")
-    elif shape.dims == ():
+    elif not shape.dims:
         shape = reshape(shape, [-1])
     return fill(shape, constant(scalar, dtype), name=name)
 
@@ -122,6 +127,8 @@ def _plain_dims(shape: Any) -> tuple[int, ...] | None:
         dims = read_dims(shape.tolist() if isinstance(shape, np.ndarray) else shape)
     except TypeError:
         return None
+    if is_eager() and isinstance(shape, list | tuple) and -1 in shape:
+        raise at_once("Fill", "Dimension -1 must be >= 0")
     if dims is None or not is_known(dims):
         raise ValueError(f"Cannot convert a partially known TensorShape {shape} to a Tensor.")
     return tuple(size or 0 for size in dims)
@@ -170,6 +177,7 @@ def ones_like(
     with scope("ones_like", name) as inner:
         tensor = convert(tensor, None, "tensor")
         wanted = tensor.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
+        check_type("OnesLike", "T", wanted, ON_DEVICES)
         if optimize and is_known(tensor.dims):
             with scope("Shape"):
                 shape = constant(np.array(tensor.dims, np.int32), name="shape_as_tensor")
@@ -205,9 +213,10 @@ def _range_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
         if tensor.dims:
             rank = len(tensor.dims)
             raise ValueError(f"Shape must be rank 0 but is rank {rank}\n\t for '{name}'")
-    if any(tensor.value is None for tensor in inputs):
+    values = [known_value(tensor) for tensor in inputs]
+    if any(value is None for value in values):
         return ((dtype, (None,)),)
-    return ((dtype, (_n_steps(*(tensor.value[()] for tensor in inputs)),)),)
+    return ((dtype, (_n_steps(*(value[()] for value in values)),)),)
 
 
 def _n_steps(start: Any, limit: Any, delta: Any) -> int:

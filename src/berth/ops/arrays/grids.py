@@ -9,6 +9,7 @@ import numpy as np
 
 from berth.dtypes import as_dtype, bool_, float64
 from berth.errors import InvalidArgumentError
+from berth.ops.arrays.any_rank import Around
 from berth.ops.arrays.array import expand_dims, reshape
 from berth.ops.arrays.broadcasting import broadcast_to
 from berth.ops.arrays.filling import range as range_op
@@ -40,28 +41,30 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         last = convert(stop, first.dtype.base_dtype, "stop")
         if first.dtype.is_integer:
             first, last = cast(first, float64), cast(last, float64)
-        dtype = first.dtype.base_dtype
-        width = last - first
-        if width.dims is None:
-            raise ValueError("tf.linspace needs bounds of known rank.")
-        zero = zeros_like(width)
-        rank = len(width.dims)
-        if not -rank - 1 <= axis <= rank:
-            raise ValueError(f"axis {axis} is not in the interval [{-rank - 1}, {rank}].")
-        axis %= rank + 1
-        if is_integer(num) and int(num) < 0:
-            range_op(1, num)  # which says what is wrong
-        n_steps = max(int(num) - 1, 1) if is_integer(num) else maximum(num - 1, 1)
-        along = [1] * (rank + 1)
-        along[axis] = -1
-        counts = reshape(cast(range_op(1, n_steps), dtype), along)
-        begin, end = expand_dims(first + zero, axis), expand_dims(last + zero, axis)
-        step = expand_dims(width, axis) / cast(n_steps, dtype)
-        points = concat([begin, begin + step * counts, end], axis)
-        if is_integer(num) and int(num) > 1:
-            return points
-        first_points = (*(slice(None),) * axis, slice(None, num))
-        return points[first_points]
+        zero = zeros_like(last - first)
+        first, last = first + zero, last + zero
+        if zero.dims is not None:
+            return _steps(expand_dims(first, axis), expand_dims(last, axis), num, axis)
+        around, other = Around.between(first, axis), Around.between(last, axis)
+        return around.restored(_steps(around.block, other.block, num, 1))
+
+
+def _steps(begin: Any, end: Any, num: Any, axis: int) -> Any:
+    """Go from one tensor to another along an axis that has size 1 in both."""
+    dtype, rank = begin.dtype.base_dtype, len(begin.dims)
+    axis %= rank
+    if is_integer(num) and int(num) < 0:
+        range_op(1, num)  # which says what is wrong
+    n_steps = max(int(num) - 1, 1) if is_integer(num) else maximum(num - 1, 1)
+    along = [1] * rank
+    along[axis] = -1
+    counts = reshape(cast(range_op(1, n_steps), dtype), along)
+    step = (end - begin) / cast(n_steps, dtype)
+    points = concat([begin, begin + step * counts, end], axis)
+    if is_integer(num) and int(num) > 1:
+        return points
+    first_points = (*(slice(None),) * axis, slice(None, num))
+    return points[first_points]
 
 
 # --- all pairs ----------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from berth.dtypes import int64
 from berth.ops.arrays.joining import concat
@@ -11,6 +11,14 @@ from berth.ops.elementwise.arithmetic import add_n, cast
 from berth.ops.reductions.segments import unsorted_segment_sum
 from berth.ops.rules import shape_of_value
 from berth.ops.shape import TensorShape
+
+
+class IndexedSlicesValue(NamedTuple):
+    """What a session gives back for `IndexedSlices`: the arrays."""
+
+    values: Any
+    indices: Any
+    dense_shape: Any
 
 
 class IndexedSlices:

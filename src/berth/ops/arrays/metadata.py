@@ -12,16 +12,17 @@ import numpy as np
 
 from berth.dtypes import ALL, as_dtype, int32
 from berth.ops.arrays.array import constant
+from berth.ops.attributes import check_type
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_tensor, scope
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
-from berth.ops.rules import INDEX, check_type_attr, from_host
+from berth.ops.rules import INDEX, from_host
 from berth.ops.shape import Dims, is_known
 
 
 def _shape_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     dims = inputs[0].dims
-    check_type_attr("out_type", attrs["out_type"], INDEX)
+    check_type("Shape", "out_type", attrs["out_type"], INDEX)
     return ((attrs["out_type"], (None if dims is None else len(dims),)),)
 
 

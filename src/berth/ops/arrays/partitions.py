@@ -15,6 +15,7 @@ from berth.ops.arrays.metadata import rank as rank_of
 from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.arrays.metadata import size as size_of
 from berth.ops.arrays.places import no_row
+from berth.ops.attributes import check_least
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, scope
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
@@ -24,7 +25,6 @@ from berth.ops.rules import (
     check_rank,
     everywhere_but_strings,
     from_host,
-    like_first,
     merge_dims,
 )
 from berth.ops.shape import Dims, bracketed
@@ -95,6 +95,7 @@ def dynamic_partition(
     >>> small.numpy().tolist(), large.numpy().tolist()
     ([1, 3], [20])
     """
+    check_least("DynamicPartition", "num_partitions", num_partitions, 1)
     attrs = {"num_partitions": num_partitions}
     parts = apply(DYNAMIC_PARTITION, (data, partitions), attrs, name)
     return [parts] if num_partitions == 1 else list(parts)
@@ -180,7 +181,7 @@ def _inverse_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]
         check_rank(inputs[0].dims, 1)
     except ValueError as error:
         raise Misfit(str(error), "invert_permutation expects a 1D vector.") from None
-    return like_first(inputs, attrs)
+    return ((inputs[0].dtype.base_dtype, inputs[0].dims or (None,)),)
 
 
 def _room_for_ramp(

@@ -10,6 +10,7 @@ import numpy as np
 
 from berth.dtypes import ALL
 from berth.errors import InvalidArgumentError
+from berth.ops.arrays.any_rank import Around
 from berth.ops.arrays.array import either_name, expand_dims, reshape
 from berth.ops.arrays.broadcasting import broadcast_to
 from berth.ops.arrays.gathering import gather, where
@@ -146,7 +147,9 @@ def reverse_sequence(
     >>> reverse_sequence([[1, 2, 3], [4, 5, 6]], [2, 3], seq_axis=1).numpy().tolist()
     [[2, 1, 3], [6, 5, 4]]
     """
-    attrs = {"seq_dim": seq_axis or 0, "batch_dim": batch_axis or 0}
+    if seq_axis is None:
+        raise TypeError("Expected int for argument 'seq_dim' not None.")
+    attrs = {"seq_dim": seq_axis, "batch_dim": batch_axis or 0}
     return apply(REVERSE_SEQUENCE, (input, seq_lengths), attrs, name)
 
 
@@ -247,7 +250,8 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         if axis is None:
             tensor, axis = reshape(tensor, [-1]), 0
         if tensor.dims is None:
-            raise ValueError("tf.repeat needs a tensor of known rank.")
+            around = Around.of(tensor, axis)
+            return around.restored(repeat(around.block, repeats, 1))
         rank = len(tensor.dims)
         if not is_integer(axis) or not -rank <= axis < rank:
             raise ValueError(f"axis={axis} out of bounds: expected {-rank}<=axis<{rank}")

@@ -20,6 +20,7 @@ from berth.ops.rules import (
     check_again,
     check_rank,
     everywhere_but_strings,
+    known_value,
     merge_dims,
     shape_of_value,
 )
@@ -126,7 +127,8 @@ def _strided(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     _check_lengths(numbers)
     if dims is None:
         return ((dtype, None),)
-    values = [None if n.value is None else n.value.tolist() for n in numbers]
+    known = (known_value(number) for number in numbers)
+    values = [None if value is None else value.tolist() for value in known]
     if all(value is None for value in values):
         n_parts = next((n.dims[0] for n in numbers if n.dims), None)
         if n_parts is None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from berth.dtypes import FLOATING, REAL, as_dtype, bool_, int16, int32
+from berth.ops.arrays.any_rank import Around
 from berth.ops.arrays.metadata import axis_size, shape
 from berth.ops.arrays.moving import transpose
 from berth.ops.builder import apply
@@ -167,7 +168,9 @@ def _in_order(values: Any, axis: int) -> TopK:
     if axis == -1:
         return top_k(values, axis_size(values, -1))
     if values.dims is None:
-        raise ValueError("Sorting along an axis other than the last needs a known rank.")
+        around = Around.of(values, axis)
+        top = _in_order(around.block, 1)
+        return TopK(around.restored(top.values), around.restored(top.indices))
     rank = len(values.dims)
     if not -rank <= axis < rank:
         return top_k(values, shape(values)[axis])  # which fails, as a slice does

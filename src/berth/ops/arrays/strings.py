@@ -11,7 +11,7 @@ import numpy as np
 from berth.dtypes import NUMBERS, DType, as_dtype, bool_, string
 from berth.errors import InvalidArgumentError, OpError, UnknownError
 from berth.ops.builder import apply
-from berth.ops.compose import convert, is_eager, type_of
+from berth.ops.compose import convert, convert_like, is_eager, is_tensor, type_of
 from berth.ops.convert import to_array
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, host_only
 from berth.ops.rules import broadcast_all, merge_dims
@@ -107,12 +107,21 @@ ADD = OpDef(
 )
 
 
-def add_strings(x: Any, y: Any, name: str | None, error: TypeError) -> Any:
-    """Join what could not be added, if it is strings; else raise the error that says so."""
+def add_anyway(op: OpDef, x: Any, y: Any, name: str, error: Exception) -> Any:
+    """Add what `op` could not: strings, or a plain `y` that has not the type of `x`.
+
+    The second is an error, too; but one that speaks of both types.
+    """
     is_text = [type_of(value) is string or isinstance(value, str | bytes) for value in (x, y)]
-    if not all(is_text):
+    if not is_text[0] and is_tensor(x) and is_tensor(y):
         raise error
-    return apply(ADD, (x, y), {}, name)
+    try:
+        if not all(is_text):
+            x = convert(x)
+            y = convert_like(y, x.dtype.base_dtype)
+        return apply(ADD if is_text[0] else op, (x, y), {}, name)
+    except (TypeError, InvalidArgumentError) as better:
+        raise better from None
 
 
 def _joined_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:

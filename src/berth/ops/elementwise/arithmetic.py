@@ -18,11 +18,11 @@ from berth.dtypes import (
     int32,
     int64,
 )
-from berth.errors import InvalidArgumentError
+from berth.errors import InvalidArgumentError, UnimplementedError
 from berth.ops.arrays.array import identity
-from berth.ops.arrays.strings import add_strings
+from berth.ops.arrays.strings import add_anyway
 from berth.ops.builder import apply
-from berth.ops.compose import convert, scope, type_of
+from berth.ops.compose import convert, convert_like, is_eager, is_tensor, scope, type_of
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
 from berth.ops.rules import INEXACT, ON_DEVICES, SIGNED, elementwise, merge_all
 from berth.ops.shape import bracketed, merge
@@ -121,8 +121,8 @@ def add(x: Any, y: Any, name: str | None = None) -> Any:
     name = name or "Add"
     try:
         return apply(ADD, (x, y), {}, name)
-    except TypeError as error:
-        return add_strings(x, y, name, error)
+    except (TypeError, InvalidArgumentError) as error:
+        return add_anyway(ADD, x, y, name, error)
 
 
 def subtract(x: Any, y: Any, name: str | None = None) -> Any:
@@ -153,13 +153,16 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Any:
     known = dtype or other
     if known in INEXACT and (other is None or dtype is None or dtype is other):
         return apply(REAL_DIV, (x, y), {}, name or "truediv")
-    if dtype and other and dtype is not other:
-        raise TypeError(f"`x` and `y` must have the same dtype, got {dtype!r} != {other!r}.")
     with scope("truediv", name) as inner:
-        x = convert(x, other, "x")
-        y = convert(y, x.dtype.base_dtype, "y")
-        wanted = quotient_type(x.dtype.base_dtype)
-        if wanted is not x.dtype.base_dtype:
+        x = convert_like(x, other, "x")
+        dtype = x.dtype.base_dtype
+        y = convert_like(y, dtype, "y")
+        if y.dtype.base_dtype is not dtype:
+            raise TypeError(
+                f"`x` and `y` must have the same dtype, got {dtype!r} != {y.dtype!r}."
+            )
+        wanted = quotient_type(dtype)
+        if wanted is not dtype:
             x, y = cast(x, wanted), cast(y, wanted)
         return apply(REAL_DIV, (x, y), {}, inner)
 
@@ -287,17 +290,22 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     [1, -1]
     """
     wanted = as_dtype(dtype).base_dtype
-    if wanted not in ON_DEVICES:
-        raise TypeError(f"Cannot cast to {wanted!r}: it is no type of numbers.")
     known = type_of(x)
-    attrs = {"DstT": wanted, "Truncate": False}
     if known is wanted:
         return convert(x)
     if known is not None:
-        return apply(CAST, (x,), attrs, name)
+        return _cast(x, wanted, name)
     with scope("Cast", name) as inner:
         x = convert(x, None, "x")
-        return x if x.dtype is wanted else apply(CAST, (x,), attrs, inner)
+        return x if x.dtype is wanted else _cast(x, wanted, inner)
+
+
+def _cast(x: Any, wanted: DType, name: str | None) -> Any:
+    if not {wanted, x.dtype.base_dtype} <= set(ON_DEVICES):
+        types = f"{x.dtype.base_dtype.type_string} to {wanted.type_string}"
+        where = " [Op:Cast] name: " if is_eager() else ""
+        raise UnimplementedError(None, None, f"Cast {types} is not supported{where}")
+    return apply(CAST, (x,), {"DstT": wanted, "Truncate": False}, name)
 
 
 def to_float(x: Any, name: str = "ToFloat") -> Any:
@@ -378,13 +386,14 @@ def add_n(inputs: Any, name: str | None = None) -> Any:
     >>> add_n([[1, 2], [3, 4], [5, 6]]).numpy().tolist()
     [9, 12]
     """
+    inputs = list(inputs) if is_tensor(inputs) else inputs
     if not isinstance(inputs, list | tuple) or not inputs:
         raise ValueError(
             "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same "
             "dtype and shape."
         )
     known = next((t for t in map(type_of, inputs) if t is not None), None)
-    tensors = tuple(convert(value, None if type_of(value) else known) for value in inputs)
+    tensors = tuple(convert_like(value, known) for value in inputs)
     if len(tensors) == 1:
         return identity(tensors[0], name) if name else tensors[0]
     return apply(ADD_N, tensors, {}, name)

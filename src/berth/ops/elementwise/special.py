@@ -303,4 +303,4 @@ def erfcinv(x: Any, name: str | None = None) -> Any:
     with scope("erfcinv", name):
         x = convert(x, None, "start")
         root = np.array(np.sqrt(0.5), float64.np_dtype).astype(x.dtype.np_dtype)
-        return multiply(negative(ndtri(multiply(x, x.dtype.np_dtype.type(0.5)))), root)
+        return multiply(negative(ndtri(multiply(x, 0.5))), root)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from berth.dtypes import FLOATING, as_dtype
+from berth.dtypes import FLOATING, as_dtype, int32
 from berth.errors import InvalidArgumentError
 from berth.ops.arrays.metadata import rank as rank_of
 from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.builder import apply
-from berth.ops.compose import convert, is_eager, scope
+from berth.ops.compose import convert, is_eager, is_tensor, scope
 from berth.ops.elementwise import compare
 from berth.ops.flow.assertions import Holds
 from berth.ops.flow.control import Assert, no_op
@@ -46,6 +46,8 @@ def _check_rank(
                 f"{told}Tensor {label} must have rank {phrase}{wanted}.  Received rank "
                 f"{len(x.dims)}, shape {x.shape}"
             )
+        for rank in filter(is_tensor, ranks):
+            assert_type(rank, int32)
         held = reduce_any([holds(rank_of(x), rank) for rank in ranks])
         shown = [told, f"Tensor {label} must have rank {phrase}".rstrip(), *ranks]
         shown += ["Received shape: ", shape_of(x)]

@@ -48,6 +48,7 @@ from berth.ops.elementwise.compare import (
     less_equal,
     not_equal,
 )
+from berth.ops.elementwise.shifts import LEFT_SHIFT, RIGHT_SHIFT
 from berth.ops.elementwise.unary import conj, log
 from berth.ops.gradient import Done, gradient, not_differentiable
 from berth.ops.rules import INEXACT
@@ -62,12 +63,14 @@ not_differentiable(
     FLOOR_DIV,
     GREATER,
     GREATER_EQUAL,
+    LEFT_SHIFT,
     LESS,
     LESS_EQUAL,
     LOGICAL_AND,
     LOGICAL_NOT,
     LOGICAL_OR,
     NOT_EQUAL,
+    RIGHT_SHIFT,
 )
 
 # --- the same, or a sum -------------------------------------------------------------------

@@ -12,6 +12,8 @@ from berth.dtypes import COMPLEX
 from berth.ops.arrays.array import expand_dims
 from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.arrays.filling import zeros_like
+from berth.ops.arrays.joining import concat
+from berth.ops.arrays.metadata import axis_size
 from berth.ops.builder import apply
 from berth.ops.elementwise.arithmetic import cast
 from berth.ops.elementwise.complex_numbers import real
@@ -34,6 +36,7 @@ from berth.ops.linalg.diagonals import (
     tensor_diag,
     tensor_diag_part,
 )
+from berth.ops.linalg.exponential import MATRIX_EXPONENTIAL, expm
 from berth.ops.linalg.linear_systems import adjoint
 from berth.ops.linalg.matrices import (
     CHOLESKY,
@@ -53,6 +56,15 @@ from berth.ops.linalg.matrices import (
 from berth.ops.linalg.products import matmul
 
 # --- inverses and solutions ---------------------------------------------------------------
+
+
+@gradient(MATRIX_EXPONENTIAL)
+def _exponential(op: Done, grad: Any) -> Any:
+    """Take it out of a larger exponential: that of [[aᴴ, grad], [0, aᴴ]] has it in a corner."""
+    a = op.inputs[0]
+    turned, size = adjoint(a), axis_size(a, -1)
+    rows = concat([turned, grad], -1), concat([zeros_like(a), turned], -1)
+    return expm(concat(rows, -2))[..., :size, size:]
 
 
 @gradient(MATRIX_INVERSE)

@@ -257,6 +257,8 @@ def _band_part_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputTyp
         ("rows", "columns"),
         strict=True,
     ):
+        if limit.dims:
+            raise ValueError(f"{name} must be scalar, got shape {bracketed(limit.dims)}")
         if limit.value is not None and size is not None and int(limit.value) > size:
             raise ValueError(
                 f"{name} must be negative or less or equal to number of {axis} ({size}) "

@@ -44,7 +44,7 @@ def _square(dims: Dims) -> Dims:
     return (*dims[:-2], size, size)
 
 
-def _square_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+def square_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     return ((inputs[0].dtype.base_dtype, _square(inputs[0].dims)),)
 
 
@@ -166,10 +166,10 @@ def _matrix_op(name: str, arguments: str, infer: Any, bind: Bind) -> OpDef:
     return OpDef(name, arguments, infer, types={"T": _TYPES}, kernels=everywhere(bind, _TYPES))
 
 
-MATRIX_INVERSE = _matrix_op("MatrixInverse", "input:T", _square_type, _bind_inverse)
+MATRIX_INVERSE = _matrix_op("MatrixInverse", "input:T", square_type, _bind_inverse)
 MATRIX_DETERMINANT = _matrix_op("MatrixDeterminant", "input:T", _number_type, _bind_determinant)
 MATRIX_SOLVE = _matrix_op("MatrixSolve", "matrix:T rhs:T", _solved_type, _bind_solve)
-CHOLESKY = _matrix_op("Cholesky", "input:T", _square_type, _bind_cholesky)
+CHOLESKY = _matrix_op("Cholesky", "input:T", square_type, _bind_cholesky)
 MATRIX_TRIANGULAR_SOLVE = _matrix_op(
     "MatrixTriangularSolve", "matrix:T rhs:T", _triangular_type, _bind_triangular
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from berth.dtypes import COMPLEX, FLOATING, int16, int32, int64
 from berth.ops.builder import apply
-from berth.ops.compose import convert, is_tensor, scope, type_of
+from berth.ops.compose import convert_like, is_tensor, scope, type_of
 from berth.ops.elementwise.unary import conj
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
 from berth.ops.rules import Misfit, common_dims
@@ -146,8 +146,8 @@ def matmul(
     if is_tensor(a) and is_tensor(b) and not (adjoint_a or adjoint_b):
         return _multiply(a, b, turns, name or "MatMul")
     with scope("MatMul", name) as inner:
-        a = convert(a, type_of(b), "a")
-        b = convert(b, type_of(a), "b")
+        a = convert_like(a, type_of(b), "a")
+        b = convert_like(b, type_of(a), "b")
         # A turned stack is never conjugated by its kernel, so `adj_x` only turns it here.
         return _multiply(conj(a) if adjoint_a else a, conj(b) if adjoint_b else b, turns, inner)
 

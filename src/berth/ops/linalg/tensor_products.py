@@ -11,11 +11,18 @@ from typing import Any
 import numpy as np
 
 from berth.dtypes import REAL
+from berth.ops.arrays.agreement import ensure_shape
 from berth.ops.arrays.array import expand_dims, reshape, squeeze
+from berth.ops.arrays.filling import range as range_op
+from berth.ops.arrays.indexing import boolean_mask
 from berth.ops.arrays.joining import concat
-from berth.ops.arrays.metadata import shape
+from berth.ops.arrays.metadata import rank, shape
+from berth.ops.arrays.moving import transpose
+from berth.ops.attributes import at_once
 from berth.ops.builder import apply
-from berth.ops.compose import convert, is_integer, scope, type_of
+from berth.ops.compose import convert, convert_like, is_eager, is_integer, scope, type_of
+from berth.ops.elementwise.arithmetic import mod
+from berth.ops.elementwise.compare import not_equal
 from berth.ops.linalg.contraction import (
     EINSUM,
     ELLIPSIS,
@@ -27,7 +34,7 @@ from berth.ops.linalg.contraction import (
 )
 from berth.ops.linalg.products import matmul
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
-from berth.ops.reductions.reduction import reduce_prod, reduce_sum
+from berth.ops.reductions.reduction import reduce_all, reduce_prod, reduce_sum
 from berth.ops.rules import merge_dims
 
 # --- einsum -------------------------------------------------------------------------------
@@ -53,10 +60,10 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
     sides, output = _read_equation(equation, len(inputs))
     with scope("einsum", name):
         known = next((t for t in map(type_of, inputs) if t is not None), None)
-        operands = []
+        operands: list[Operand] = []
         for labels, value in zip(sides, inputs, strict=True):
             tensor = convert(value, None if type_of(value) else known)
-            operands.append((_explicit(labels, tensor), tensor))
+            operands.append(_explicit(labels, tensor, len(operands), equation))
         if ELLIPSIS not in output and any(ELLIPSIS in labels for labels, _ in operands):
             raise ValueError(
                 "Output contains broadcasting dimensions but no ellipsis (...) was found in "
@@ -83,6 +90,10 @@ def _read_equation(equation: str, n_tensors: int) -> tuple[list[Labels], Labels]
         once = sorted(x for x in set(used) if used.count(x) == 1 and x != ELLIPSIS)
         output = (ELLIPSIS, *once) if ELLIPSIS in used else tuple(once)
     for label in without(output, ELLIPSIS):
+        if output.count(label) > 1:
+            raise ValueError(
+                f"Output subscripts contain a label appearing more than once: {equation}"
+            )
         if label not in used:
             raise ValueError(
                 f"Output subscripts contain the label {label} not present in the input "
@@ -94,17 +105,22 @@ def _read_equation(equation: str, n_tensors: int) -> tuple[list[Labels], Labels]
 Operand = tuple[Labels, Any]
 
 
-def _explicit(labels: Labels, tensor: Any) -> Labels:
-    """Drop an ellipsis that stands for no axis; ValueError if there are not enough axes."""
-    if tensor.dims is None:
-        return labels
+def _explicit(labels: Labels, tensor: Any, number: int, equation: str) -> Operand:
+    """Drop an ellipsis that stands for no axis; complain if the rank is another."""
     named = without(labels, ELLIPSIS)
-    if len(named) > len(tensor.dims) or (named == labels and len(named) < len(tensor.dims)):
+    if tensor.dims is None:
+        is_counted = named == labels
+        return labels, ensure_shape(tensor, [None] * len(named)) if is_counted else tensor
+    n_axes, wanted = len(tensor.dims), len(named)
+    if wanted > n_axes or (named == labels and wanted < n_axes):
+        if is_eager():
+            message = f"Expected input {number} to have rank {wanted} but got: {n_axes}"
+            raise at_once("Einsum", message)
         raise ValueError(
-            f"Expected input of subscripts {write(labels)!r} to have rank {len(named)} but "
-            f"got: {len(tensor.dims)}"
+            f"Shape must be rank {wanted} but is rank {n_axes}\n\t for {number}th input and "
+            f"equation: {equation}"
         )
-    return named if len(named) == len(tensor.dims) else labels
+    return named if wanted == n_axes else labels, tensor
 
 
 def _prepared(labels: Labels, tensor: Any, kept: Sequence[str]) -> Operand:
@@ -175,12 +191,15 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
     11
     """
     with scope("Tensordot", name):
-        a = convert(a, type_of(b), "a")
-        b = convert(b, a.dtype.base_dtype, "b")
+        a = convert_like(a, type_of(b), "a")
+        b = convert_like(b, type_of(a), "b")
+        axes = getattr(axes, "value", axes)
+        if not is_integer(axes):
+            axes = _chosen_axes(axes)
         if a.dims is None or b.dims is None:
             return _tensordot_of_any_rank(a, b, axes)
         rank_a, rank_b = len(a.dims), len(b.dims)
-        axes_a, axes_b = _read_axes(axes, rank_a, rank_b)
+        axes_a, axes_b = _axes_in_range(axes, rank_a, rank_b)
         names = ascii_letters[: rank_a + rank_b]
         labels_a, labels_b = list(names[:rank_a]), list(names[rank_a:])
         for axis_a, axis_b in zip(axes_a, axes_b, strict=True):
@@ -189,8 +208,20 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
         return einsum(f"{write(labels_a)},{write(labels_b)}->{write(free)}", a, b)
 
 
-def _read_axes(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
-    axes = getattr(axes, "value", axes)
+def _chosen_axes(axes: Any) -> list[list[int]]:
+    """Read the axes of each tensor, as many of one as of the other."""
+    if len(axes) != 2:
+        raise ValueError(f"`axes` must be an integer or have length 2. Received {axes}.")
+    chosen = [[int(axis) for axis in np.reshape(part, -1)] for part in axes]
+    if len(chosen[0]) != len(chosen[1]):
+        raise ValueError(
+            "Different number of contraction axes `a` and `b`, "
+            f"{len(chosen[0])} != {len(chosen[1])}."
+        )
+    return chosen
+
+
+def _axes_in_range(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
     if is_integer(axes):
         n_axes = int(axes)
         if n_axes < 0:
@@ -202,27 +233,31 @@ def _read_axes(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[int
                     f"{which}. Received {n_axes}, vs tensor dimensions {rank}."
                 )
         return list(range(rank_a - n_axes, rank_a)), list(range(n_axes))
-    if len(axes) != 2:
-        raise ValueError(f"`axes` must be an integer or have length 2. Received {axes}.")
-    chosen = [[int(axis) for axis in np.reshape(part, -1)] for part in axes]
-    if len(chosen[0]) != len(chosen[1]):
-        raise ValueError(
-            "Different number of contraction axes `a` and `b`, "
-            f"{len(chosen[0])} != {len(chosen[1])}."
-        )
-    return [axis % rank_a for axis in chosen[0]], [axis % rank_b for axis in chosen[1]]
+    return [axis % rank_a for axis in axes[0]], [axis % rank_b for axis in axes[1]]
 
 
 def _tensordot_of_any_rank(a: Any, b: Any, axes: Any) -> Any:
-    """Sum over the last axes of one and the first of the other, whatever else they have."""
+    """Sum over axes of two tensors, whatever else they have."""
     if not is_integer(axes):
-        raise ValueError("tensordot over chosen axes needs tensors of known rank.")
-    split = len(a.dims) - int(axes) if a.dims is not None else -int(axes)
+        a, b = _turn(a, axes[0], is_first=False), _turn(b, axes[1], is_first=True)
+        axes = len(axes[0])
+    n_axes = int(axes)
+    split = len(a.dims) - n_axes if a.dims is not None else -n_axes
     shape_a, shape_b = shape(a), shape(b)
-    free_a = shape_a[:split] if axes else shape_a
-    n_summed = reduce_prod(shape_b[: int(axes)], 0)
+    free_a = shape_a[:split] if n_axes else shape_a
+    n_summed = reduce_prod(shape_b[:n_axes], 0)
     product = matmul(reshape(a, [-1, n_summed]), reshape(b, [n_summed, -1]))
-    return reshape(product, concat([free_a, shape_b[int(axes) :]], 0))
+    return reshape(product, concat([free_a, shape_b[n_axes:]], 0))
+
+
+def _turn(tensor: Any, axes: Sequence[int], is_first: bool) -> Any:
+    """Put some axes of a tensor of any rank first or last."""
+    n_axes = rank(tensor)
+    chosen = mod(np.array(axes, np.int32), n_axes)
+    positions = range_op(n_axes)
+    others = boolean_mask(positions, reduce_all(not_equal(positions[:, None], chosen), 1))
+    order = concat([chosen, others] if is_first else [others, chosen], 0)
+    return transpose(tensor, order)
 
 
 # --- matrices and vectors -----------------------------------------------------------------
@@ -243,7 +278,7 @@ def matvec(
     [3, 7]
     """
     with scope("MatVec", name):
-        b = convert(b, type_of(a), "b")
+        b = convert_like(b, type_of(a), "b")
         column = expand_dims(b, axis=-1)
         product = matmul(a, column, transpose_a=transpose_a, adjoint_a=adjoint_a)
         return squeeze(product, axis=-1)

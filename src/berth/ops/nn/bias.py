@@ -8,7 +8,7 @@ from typing import Any
 
 from berth.dtypes import NUMBERS, float32, float64
 from berth.ops.builder import apply
-from berth.ops.compose import convert, scope
+from berth.ops.compose import convert, is_eager, scope, type_of
 from berth.ops.elementwise.unary import relu
 from berth.ops.linalg.products import matmul
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
@@ -140,7 +140,8 @@ def bias_add(
     kind = "NCHW" if channels_first(data_format) else "NHWC"
     with scope("BiasAdd", name) as inner:
         value = convert(value, None, "input")
-        bias = convert(bias, value.dtype.base_dtype, "bias")
+        known = type_of(bias) if is_eager() else None
+        bias = convert(bias, known or value.dtype.base_dtype, "bias")
         return apply(BIAS_ADD, (value, bias), {"data_format": kind}, inner)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from berth.dtypes import FLOATING, int32
 from berth.errors import InvalidArgumentError, UnimplementedError
 from berth.ops.arrays.array import either_name
+from berth.ops.attributes import check_choice
 from berth.ops.builder import apply
 from berth.ops.nn.convolution_binders import (
     bind_filter_gradient,
@@ -25,7 +26,6 @@ from berth.ops.nn.windows import (
     FORMATS,
     PADDINGS,
     channel_axis,
-    check_choice,
     check_windows,
     read_padding,
     spatial_axes,

@@ -6,9 +6,10 @@ from typing import Any
 
 from berth.ops.arrays.array import either_name, expand_dims, squeeze
 from berth.ops.arrays.joining import concat
+from berth.ops.attributes import check_choice
 from berth.ops.compose import convert, scope
 from berth.ops.nn.convolution import conv2d, conv2d_transpose
-from berth.ops.nn.windows import check_choice, spread
+from berth.ops.nn.windows import spread
 
 
 def conv1d(

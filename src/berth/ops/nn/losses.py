@@ -10,13 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from berth.dtypes import FLOATING, float16, float32
+from berth.ops.arrays.any_rank import Around
 from berth.ops.arrays.array import either_name, pack, reshape, stop_gradient
 from berth.ops.arrays.filling import zeros_like
 from berth.ops.arrays.gathering import where_v2
 from berth.ops.arrays.metadata import shape
 from berth.ops.arrays.moving import transpose
 from berth.ops.builder import apply
-from berth.ops.compose import convert, scope
+from berth.ops.compose import convert, convert_like, scope
 from berth.ops.elementwise.arithmetic import add, cast
 from berth.ops.elementwise.blocks import in_blocks
 from berth.ops.elementwise.compare import greater_equal, less_equal, logical_and
@@ -48,6 +49,10 @@ def softmax_cross_entropy_with_logits(
         dtype = logits.dtype.base_dtype
         wide = cast(logits, float32) if dtype is float16 else logits
         labels = cast(convert(labels, None, "labels"), wide.dtype.base_dtype)
+        if logits.dims is None and axis != -1:
+            around, other = Around.of(logits, axis), Around.of(labels, axis)
+            loss = softmax_cross_entropy_with_logits(other.block, around.block, 1)
+            return around.without_axis(loss)
         order = order_to_last(logits.dims, axis)
         if order is not None:
             wide, labels = transpose(wide, order), transpose(labels, order)
@@ -251,7 +256,7 @@ def weighted_cross_entropy_with_logits_v1(
 def _same_shape(first: Any, second: Any, names: str = "`logits` and `labels`") -> Any:
     """Return both as tensors of one type; ValueError if their shapes are known to differ."""
     first = convert(first, None, "logits")
-    second = convert(second, first.dtype.base_dtype, "labels")
+    second = convert_like(second, first.dtype.base_dtype, "labels")
     try:
         merge(first.dims, second.dims)
     except ValueError:

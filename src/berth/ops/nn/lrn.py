@@ -25,7 +25,7 @@ from berth.ops.opdef import (
     everywhere,
     make_calls,
 )
-from berth.ops.rules import check_rank, like_first, merge_dims
+from berth.ops.rules import check_rank, merge_dims
 
 AT_ONCE = 2**16
 """About how many elements are worked on at a time."""
@@ -36,8 +36,9 @@ TYPES = (float16, float32, float64)
 
 
 def _normalized(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    check_rank(inputs[0].dims, 4)
-    return like_first(inputs, attrs)
+    images = inputs[0]
+    check_rank(images.dims, 4)
+    return ((images.dtype.base_dtype, images.dims or (None,) * 4),)
 
 
 def _gradient_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:

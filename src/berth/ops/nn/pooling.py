@@ -9,13 +9,13 @@ import numpy as np
 
 from berth.dtypes import as_dtype, int64
 from berth.ops.arrays.array import either_name, expand_dims, squeeze
+from berth.ops.attributes import check_choice
 from berth.ops.builder import apply
 from berth.ops.compose import scope, type_of
 from berth.ops.nn.pooling_ops import AVG_POOL, MAX_POOL, MAX_POOL_WITH_ARGMAX
 from berth.ops.nn.windows import (
     FORMATS,
     PADDINGS,
-    check_choice,
     read_padding,
     spread,
 )

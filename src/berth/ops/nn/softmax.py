@@ -9,6 +9,7 @@ import numpy as np
 
 from berth.dtypes import FLOATING
 from berth.errors import InvalidArgumentError
+from berth.ops.arrays.any_rank import Around
 from berth.ops.arrays.array import either_name
 from berth.ops.arrays.moving import transpose
 from berth.ops.builder import apply
@@ -26,7 +27,6 @@ from berth.ops.opdef import (
 )
 from berth.ops.reductions.rows import Room, Step, add_up, over_rows, room_for, shift
 from berth.ops.rules import Misfit
-from berth.ops.shape import Dims
 
 # --- operations ---------------------------------------------------------------------------
 
@@ -107,14 +107,18 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any
 
 def _along(op: OpDef, logits: Any, axis: Any, name: str | None) -> Any:
     logits = convert(logits, None, "logits")
-    order = order_to_last(logits.dims, -1 if axis is None else int(axis))
+    axis = -1 if axis is None else int(axis)
+    if logits.dims is None and axis != -1:
+        around = Around.of(logits, axis)
+        return around.restored(_along(op, around.block, 1, name))
+    order = order_to_last(logits.dims, axis)
     if order is None:
         return apply(op, (logits,), {}, name)
     turned = apply(op, (transpose(logits, order),), {})
     return transpose(turned, np.argsort(order).astype(np.int32), name=name or op.name)
 
 
-def order_to_last(dims: Dims, axis: int) -> Any:
+def order_to_last(dims: Sequence[int | None], axis: int) -> Any:
     """Return the order of axes that makes an axis the last; None if it is the last already.
 
     >>> order_to_last((2, 3, 4), 0).tolist()
@@ -122,11 +126,6 @@ def order_to_last(dims: Dims, axis: int) -> Any:
     """
     if axis == -1:
         return None
-    if dims is None:
-        raise ValueError(
-            f"Axis {axis} of a tensor of unknown rank cannot be moved: use the last, -1, or "
-            "give the tensor a shape with `set_shape`."
-        )
     rank = len(dims)
     if not -rank <= axis < rank:
         raise InvalidArgumentError(

@@ -134,17 +134,6 @@ def read_padding(padding: Any) -> tuple[str, list[int]]:
     return "EXPLICIT", [int(size) for pair in padding for size in pair]
 
 
-def check_choice(op_name: str, attr: str, value: Any, allowed: Sequence[str]) -> None:
-    """Raise ValueError, in TensorFlow's words, unless an attribute is one of a few."""
-    if not isinstance(value, str):
-        raise TypeError(f"Expected string for argument '{attr}' not {value!r}.")
-    if value not in allowed:
-        listed = ", ".join(f'"{choice}"' for choice in allowed)
-        raise ValueError(
-            f"Attr '{attr}' of '{op_name}' Op passed string '{value}' not in: {listed}."
-        )
-
-
 # --- attributes ---------------------------------------------------------------------------
 
 

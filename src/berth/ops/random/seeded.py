@@ -23,7 +23,7 @@ from typing import Any
 from berth.dtypes import FLOATING, DType, as_dtype, float32, int32, uint64
 from berth.errors import InvalidArgumentError
 from berth.ops.builder import apply, current
-from berth.ops.compose import convert, scope
+from berth.ops.compose import convert, convert_like, scope
 from berth.ops.elementwise.arithmetic import add, multiply, subtract
 from berth.ops.opdef import (
     Attrs,
@@ -195,7 +195,7 @@ def random_uniform(
     is_from_zero = isinstance(minval, int) and minval == 0
     is_to_one = isinstance(maxval, int) and maxval == 1
     with scope("random_uniform", name) as inner:
-        shape = convert(shape, None if hasattr(shape, "dtype") else int32, "shape")
+        shape = convert_like(shape, int32, "shape")
         if wanted.is_floating and is_from_zero and is_to_one:
             return _sample(RANDOM_UNIFORM, shape, wanted, seed)
         low = convert(minval, wanted, "min")
@@ -248,7 +248,7 @@ def _scaled(
     op: OpDef, arguments: tuple[Any, Any, Any], dtype: DType, seed: int | None, name: str
 ) -> Any:
     shape, mean, stddev = arguments
-    shape = convert(shape, None if hasattr(shape, "dtype") else int32, "shape")
+    shape = convert_like(shape, int32, "shape")
     mean = convert(mean, dtype, "mean")
     stddev = convert(stddev, dtype, "stddev")
     sample = _sample(op, shape, dtype, seed)

@@ -15,7 +15,7 @@ import numpy as np
 from berth.dtypes import FLOATING, DType, as_dtype, float32, int32, int64, uint32, uint64
 from berth.errors import InvalidArgumentError
 from berth.ops.builder import apply
-from berth.ops.compose import convert, scope
+from berth.ops.compose import convert, convert_like, scope
 from berth.ops.elementwise.arithmetic import add, multiply
 from berth.ops.opdef import (
     Attrs,
@@ -195,7 +195,7 @@ def stateless_uniform(
     wanted = as_dtype(dtype).base_dtype
     _check_bounds(minval, maxval, wanted)
     with scope("stateless_random_uniform", name) as inner:
-        shape, attrs = convert(shape, _plain_type(shape), "shape"), {"dtype": wanted}
+        shape, attrs = convert_like(shape, int32, "shape"), {"dtype": wanted}
         if wanted.is_integer and minval is None:
             return apply(STATELESS_BITS, (shape, seed), attrs, inner)
         low = convert(minval, wanted, "min")
@@ -224,10 +224,6 @@ def _check_bounds(minval: Any, maxval: Any, dtype: DType) -> None:
             f"Argument `dtype` got invalid value {dtype} when argument `minval` is not None. "
             "Please don't use unsigned integers in this case."
         )
-
-
-def _plain_type(shape: Any) -> DType | None:
-    return None if hasattr(shape, "dtype") else int32
 
 
 def stateless_normal(
@@ -271,7 +267,7 @@ def stateless_truncated_normal(
 
 def _scaled(op: OpDef, arguments: tuple[Any, ...], dtype: DType, name: str) -> Any:
     shape, seed, mean, stddev = arguments
-    shape = convert(shape, _plain_type(shape), "shape")
+    shape = convert_like(shape, int32, "shape")
     mean, stddev = convert(mean, dtype, "mean"), convert(stddev, dtype, "stddev")
     sample = apply(op, (shape, seed), {"dtype": dtype})
     return add(multiply(sample, stddev), mean, name=name)

@@ -11,11 +11,14 @@ from berth.ops.arrays.filling import ones_like
 from berth.ops.arrays.metadata import axis_size
 from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.builder import apply
-from berth.ops.compose import convert, scope
+from berth.ops.compose import convert, scope, type_of
 from berth.ops.elementwise.arithmetic import cast, clip_by_value
+from berth.ops.elementwise.compare import equal, less
 from berth.ops.elementwise.unary import floor
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.reductions.reduction import reduce_all
 from berth.ops.reductions.segments import unsorted_segment_sum
+from berth.ops.reductions.statistics import only_if
 from berth.ops.rules import check_rank
 
 # --- where in an order --------------------------------------------------------------------
@@ -80,7 +83,7 @@ def searchsorted(
         )
     with scope("searchsorted", name):
         sequences = convert(sorted_sequence, None, "sorted_sequence")
-        values = convert(values, sequences.dtype.base_dtype, "values")
+        values = convert(values, type_of(values) or sequences.dtype.base_dtype, "values")
         op = LOWER_BOUND if side == "left" else UPPER_BOUND
         rows = (_as_rows(sequences), _as_rows(values))
         found = apply(op, rows, {"out_type": as_dtype(out_type)})
@@ -129,7 +132,14 @@ def histogram_fixed_width(
     """
     with scope("histogram_fixed_width", name):
         values = reshape(convert(values, None, "values"), [-1])
-        bins = _bins(values, value_range, nbins, int32)
+        bounds = convert(value_range, values.dtype.base_dtype, "value_range")
+        ordered = "value_range should satisfy value_range[0] < value_range[1]"
+        no_nan = "Histogram values must not contain NaN"
+        with (
+            only_if(less(bounds[0], bounds[1]), ordered),
+            only_if(reduce_all(equal(values, values)), no_nan),
+        ):
+            bins = reshape(_bins(values, bounds, nbins, int32), [-1])
         return unsorted_segment_sum(ones_like(bins, as_dtype(dtype)), bins, nbins)
 
 

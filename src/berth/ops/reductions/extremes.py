@@ -10,9 +10,10 @@ import numpy as np
 from berth.dtypes import REAL, as_dtype, bool_, int16, int64, uint16
 from berth.errors import InvalidArgumentError
 from berth.ops.arrays.array import either_name
+from berth.ops.attributes import check_type
 from berth.ops.builder import apply
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, everywhere
-from berth.ops.rules import INDEX, Misfit, check_type_attr
+from berth.ops.rules import INDEX, Misfit
 from berth.ops.shape import Dims, bracketed
 
 _POSITIONS = (int16, uint16, *INDEX)
@@ -21,7 +22,7 @@ _POSITIONS = (int16, uint16, *INDEX)
 def _position_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     tensor, dimension = inputs
     dtype, dims = attrs["output_type"], tensor.dims
-    check_type_attr("output_type", dtype, _POSITIONS)
+    check_type("ArgMax", "output_type", dtype, _POSITIONS)
     if dims is None:
         return ((dtype, None),)
     if dimension.value is None:
@@ -55,7 +56,9 @@ def _position_scratch(
 def _bind_position(method: str) -> Bind:
     def bind(launch: Launch) -> Call:
         tensor, out = launch.inputs[0], launch.outputs[0]
-        tensor = tensor.reshape(-1) if tensor.ndim == 0 else tensor
+        if not tensor.ndim:
+            message = f"Expected dimension in the range [0, 0), but got {launch.inputs[1]}"
+            raise InvalidArgumentError(None, None, message)
         axis = int(launch.inputs[1]) % tensor.ndim
         if not tensor.shape[axis] and out.size:
             message = f"Reduction axis {axis} is empty in shape {bracketed(tensor.shape)}"

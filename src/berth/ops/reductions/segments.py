@@ -17,7 +17,7 @@ from berth.ops.arrays.array import expand_dims
 from berth.ops.arrays.filling import ones_like
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
-from berth.ops.elementwise.arithmetic import maximum, truediv
+from berth.ops.elementwise.arithmetic import cast, maximum, truediv
 from berth.ops.elementwise.quotients import truncatediv
 from berth.ops.elementwise.unary import sqrt
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, everywhere
@@ -178,13 +178,15 @@ def unsorted_segment_sqrt_n(
 
 def _counts(data: Any, ids: Any, add_up: Callable[[Any], Any]) -> Any:
     """Count the rows of each id, at least 1, in a shape that broadcasts."""
+    dtype = data.dtype.base_dtype
+    real = dtype.real_dtype
     if data.dims is None or ids.dims is None:
-        rows = ones_like(data)
+        rows = ones_like(data, real)
     else:
-        rows = ones_like(ids, data.dtype.base_dtype)
+        rows = ones_like(ids, real)
         for _ in range(len(data.dims) - len(ids.dims)):
             rows = expand_dims(rows, -1)
-    return maximum(add_up(rows), 1)
+    return cast(maximum(add_up(rows), 1), dtype)
 
 
 # --- sorted -------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from berth.dtypes import COMPLEX, as_dtype, float32, float64, int32, int64
+from berth.dtypes import COMPLEX, NUMBERS, as_dtype, float32, float64, int32, int64
 from berth.ops.arrays.array import either_name, reshape, stop_gradient
 from berth.ops.arrays.filling import ones_like, zeros, zeros_like
 from berth.ops.arrays.filling import range as range_of
@@ -189,13 +189,14 @@ def bincount(
     with scope("bincount", name):
         numbers = cast_to(convert(arr, None, "arr"), int32)
         counted = _counted(numbers, weights, as_dtype(dtype), binary_output)
-        with _only_if(reduce_all(greater_equal(numbers, 0)), "Input arr must be non-negative!"):
+        with only_if(reduce_all(greater_equal(numbers, 0)), "Input arr must be non-negative!"):
             n_bins = _n_bins(numbers, minlength, maxlength)
         in_bins = where_v2(less(numbers, n_bins), numbers, -ones_like(numbers))
         if axis == -1 and (numbers.dims is None or len(numbers.dims) == 2):
             counts = _counts_by_row(counted, in_bins, n_bins)
         else:
-            counts = unsorted_segment_sum(counted, in_bins, n_bins)
+            flat = reshape(counted, [-1]), reshape(in_bins, [-1])
+            counts = unsorted_segment_sum(*flat, n_bins)
         return minimum(counts, ones_like(counts)) if binary_output else counts
 
 
@@ -205,7 +206,7 @@ def _counted(numbers: Any, weights: Any, dtype: Any, is_binary: bool) -> Any:
     return convert(weights, None, "weights")
 
 
-def _only_if(condition: Any, message: str) -> Any:
+def only_if(condition: Any, message: str) -> Any:
     """Let the operations of a block wait for the check of a condition, which a CPU does."""
     builder = cast(Composer, current())
     with builder.device("/cpu:0"):
@@ -269,7 +270,7 @@ def confusion_matrix(
             n_classes = cast_to(convert(num_classes), int64)
             within = reduce_all(less(rows, n_classes) & less(columns, n_classes))
             message = "`labels` or `predictions` out of bound"
-            with _only_if(within, message):
+            with only_if(within, message):
                 rows = rows + 0
         counted = ones_like(rows, wanted) if weights is None else cast_to(weights, wanted)
         places = rows * n_classes + columns
@@ -282,7 +283,7 @@ def _classes(numbers: Any, what: str) -> Any:
     """Return the numbers of classes as a vector that is not negative."""
     classes = reshape(cast_to(convert(numbers, None, what), int64), [-1])
     message = f"`{what}` contains negative values."
-    with _only_if(reduce_all(greater_equal(classes, np.int64(0))), message):
+    with only_if(reduce_all(greater_equal(classes, np.int64(0))), message):
         return classes + 0
 
 
@@ -312,7 +313,7 @@ def is_non_decreasing(x: Any, name: str | None = None) -> Any:
     True
     """
     with scope("is_non_decreasing", name):
-        flat = reshape(convert(x, None, "x"), [-1])
+        flat = _numbers_in_a_row(x)
         return reduce_all(less_equal(flat[:-1], flat[1:]))
 
 
@@ -323,5 +324,12 @@ def is_strictly_increasing(x: Any, name: str | None = None) -> Any:
     False
     """
     with scope("is_strictly_increasing", name):
-        flat = reshape(convert(x, None, "x"), [-1])
+        flat = _numbers_in_a_row(x)
         return reduce_all(less(flat[:-1], flat[1:]))
+
+
+def _numbers_in_a_row(x: Any) -> Any:
+    x = convert(x, None, "x")
+    if x.dtype.base_dtype not in NUMBERS:
+        raise TypeError(f"Expected x to be numeric, instead found: {x}")
+    return reshape(x, [-1])

@@ -1,0 +1,51 @@
+"""One axis of a tensor whose rank is not known yet.
+
+What is before the axis becomes one axis, and what is after it another: of such a *block* of
+three axes everything is known that a computation along the middle one has to know. When it is
+done, the axes around get their shapes back.
+
+    around = Around.of(tensor, axis)
+    result = around.restored(compute(around.block, axis=1))
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from berth.ops.arrays.array import reshape
+from berth.ops.arrays.joining import concat
+from berth.ops.arrays.metadata import shape
+from berth.ops.reductions.reduction import reduce_prod
+
+
+class Around(NamedTuple):
+    """A tensor as a block, and the shapes of what is before and after its middle axis."""
+
+    block: Any
+    before: Any
+    after: Any
+
+    @classmethod
+    def of(cls, tensor: Any, axis: int) -> Around:
+        """Put all axes but one into two."""
+        sizes = shape(tensor)
+        before, after = sizes[:axis], sizes[axis:][1:]
+        block = [reduce_prod(before), sizes[axis], reduce_prod(after)]
+        return cls(reshape(tensor, block), before, after)
+
+    @classmethod
+    def between(cls, tensor: Any, axis: int) -> Around:
+        """Put all axes into two, with a new one of size 1 where `axis` will be."""
+        sizes = shape(tensor)
+        cut = axis if axis >= 0 else axis + 1 + shape(sizes)[0]
+        before, after = sizes[:cut], sizes[cut:]
+        block = [reduce_prod(before), 1, reduce_prod(after)]
+        return cls(reshape(tensor, block), before, after)
+
+    def restored(self, block: Any) -> Any:
+        """Give a result, whose middle axis may have another size, the axes around it."""
+        return reshape(block, concat([self.before, shape(block)[1:2], self.after], 0))
+
+    def without_axis(self, matrix: Any) -> Any:
+        """Give a result that lacks the middle axis the axes around it."""
+        return reshape(matrix, concat([self.before, self.after], 0))

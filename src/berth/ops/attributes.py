@@ -1,0 +1,77 @@
+"""What an operation's attributes may be, and what is said of those that may not.
+
+TensorFlow finds them in Python while a graph is built, and in its runtime where operations
+are computed at once: the words and the classes of these errors differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from berth.dtypes import DType
+from berth.errors import InvalidArgumentError
+from berth.ops.compose import is_eager
+
+
+def check_choice(op_name: str, attr: str, value: str, allowed: Iterable[str]) -> None:
+    """Complain of a text that is none of those allowed."""
+    if not isinstance(value, str):
+        raise TypeError(f"Expected string for argument '{attr}' not {value!r}.")
+    if value in allowed:
+        return
+    known = [f'"{choice}"' for choice in allowed]
+    if is_eager():
+        raise at_once(op_name, not_among(attr, f'"{value}"', known))
+    raise ValueError(
+        f"Attr '{attr}' of '{op_name}' Op passed string '{value}' not in: {', '.join(known)}."
+    )
+
+
+def check_least(op_name: str, attr: str, value: int, least: int) -> None:
+    """Complain of a number that is less than the least allowed."""
+    if value >= least:
+        return
+    if is_eager():
+        message = f"Value for attr '{attr}' of {value} must be at least minimum {least}"
+        raise at_once(op_name, message)
+    raise ValueError(
+        f"Attr '{attr}' of '{op_name}' Op passed {value} less than minimum {least}."
+    )
+
+
+def check_length(op_name: str, attr: str, values: Sequence[int], least: int) -> None:
+    """Complain of a list that is shorter than the least allowed."""
+    n_values = len(values)
+    if n_values >= least:
+        return
+    if is_eager():
+        message = f"Length for attr '{attr}' of {n_values} must be at least minimum {least}"
+        raise at_once(op_name, message)
+    raise ValueError(
+        f"List argument '{attr}' to '{op_name}' Op with length {n_values} shorter than "
+        f"minimum length {least}."
+    )
+
+
+def check_type(op_name: str, attr: str, dtype: DType, allowed: Sequence[DType]) -> None:
+    """Complain of a type of results that an operation cannot give."""
+    if dtype in allowed:
+        return
+    if is_eager():
+        known = [each.type_string for each in allowed]
+        raise at_once(op_name, not_among(attr, dtype.type_string, known))
+    raise TypeError(
+        f"Value passed to parameter '{attr}' has DataType {dtype.name} not in list of "
+        f"allowed values: {', '.join(known.name for known in allowed)}"
+    )
+
+
+def not_among(attr: str, value: str, allowed: Sequence[str]) -> str:
+    """Say of a value that it is none of those allowed, as TensorFlow's runtime does."""
+    known = ", ".join(allowed)
+    return f"Value for attr '{attr}' of {value} is not in the list of allowed values: {known}"
+
+
+def at_once(op_name: str, message: str) -> InvalidArgumentError:
+    """Return the error of an operation that is computed at once."""
+    return InvalidArgumentError(None, None, f"{message} [Op:{op_name}] name: ")

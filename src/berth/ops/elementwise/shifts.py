@@ -1,0 +1,48 @@
+"""The bits of integers moved to the left or to the right.
+
+As in TensorFlow, by 0 bits at least, and at most by all but one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from berth.dtypes import INTEGERS
+from berth.ops.builder import apply
+from berth.ops.elementwise.blocks import by_blocks
+from berth.ops.rules import elementwise
+
+
+def _shift_left(xp: Any, x: Any, y: Any) -> Any:
+    return xp.left_shift(x, _places(xp, y))
+
+
+def _shift_right(xp: Any, x: Any, y: Any) -> Any:
+    return xp.right_shift(x, _places(xp, y))
+
+
+def _places(xp: Any, y: Any) -> Any:
+    number = y.dtype.type  # NumPy 1 makes floats of unsigned and of Python's integers
+    return xp.clip(y, number(0), number(8 * y.dtype.itemsize - 1))
+
+
+LEFT_SHIFT = elementwise("LeftShift", "x:T y:T", by_blocks(_shift_left), INTEGERS)
+RIGHT_SHIFT = elementwise("RightShift", "x:T y:T", by_blocks(_shift_right), INTEGERS)
+
+
+def left_shift(x: Any, y: Any, name: str | None = None) -> Any:
+    """Move the bits of x to the left by y places.
+
+    >>> left_shift([1, 3], 2).numpy().tolist()
+    [4, 12]
+    """
+    return apply(LEFT_SHIFT, (x, y), {}, name)
+
+
+def right_shift(x: Any, y: Any, name: str | None = None) -> Any:
+    """Move the bits of x to the right by y places; those of the sign come after them.
+
+    >>> right_shift([12, -12], 2).numpy().tolist()
+    [3, -3]
+    """
+    return apply(RIGHT_SHIFT, (x, y), {}, name)
