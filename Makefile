@@ -59,6 +59,8 @@ parity: $(READY)
 bench: $(READY)
 	$(BIN)/python bench/memory.py
 	@echo
+	$(BIN)/python bench/command.py
+	@echo
 	$(BIN)/python bench/scaling.py
 	@echo
 	$(BIN)/python bench/run.py

@@ -59,9 +59,9 @@ def _berth() -> Any:
     tf = importlib.import_module("berth.compat.v1")
     apply = importlib.import_module("berth.ops.builder").apply
     gradients = importlib.import_module("berth.graph.autodiff").gradients
-    modules = "bias convolution depthwise losses lrn pooling pooling_ops unary"
-    bias, convolution, depthwise, losses, lrn, pooling, pooling_ops, unary = (
-        importlib.import_module(f"berth.ops.{module}") for module in modules.split()
+    modules = "bias convolution depthwise losses lrn pooling pooling_ops"
+    bias, convolution, depthwise, losses, lrn, pooling, pooling_ops = (
+        importlib.import_module(f"berth.ops.nn.{module}") for module in modules.split()
     )
     names = SimpleNamespace(
         conv2d=convolution.conv2d_v1,
@@ -74,7 +74,7 @@ def _berth() -> Any:
         avg_pool=pooling.avg_pool_v1,
         lrn=lrn.lrn,
         bias_add=bias.bias_add,
-        relu=unary.relu,
+        relu=tf.nn.relu,
         l2_loss=losses.l2_loss,
         sparse_softmax_cross_entropy_with_logits=losses.sparse_softmax_cross_entropy_with_logits,
     )

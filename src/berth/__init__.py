@@ -162,5 +162,15 @@ def __getattr__(name: str) -> Any:
         return _import_module(f"berth.{name}")
     if name in _NOT_YET:
         raise AttributeError(f"berth has no tf.{name} yet: docs/ops.md lists what it has.")
-    near = errors.did_you_mean(name, __all__)
-    raise AttributeError(f"module 'berth' has no attribute {name!r}. {near}".rstrip())
+    raise AttributeError(f"module 'berth' has no attribute {name!r}. {_near(name)}".rstrip())
+
+
+def _near(name: str) -> str:
+    """Say what there is instead of a name: elsewhere under the same name, or one like it."""
+    for place in ("math", "nn", "linalg", "random"):
+        if name in _import_module(f"berth.{place}").__all__:
+            return f"There is tf.{place}.{name}."
+    # As an attribute: to import it would make this a program of TensorFlow 1.
+    if name in _import_module("berth.compat").v1.__all__:
+        return f"It is TensorFlow 1's: tf.compat.v1.{name}, or `import berth.compat.v1 as tf`."
+    return errors.did_you_mean(name, __all__)

@@ -141,6 +141,9 @@ from berth.ops.reductions.statistics import reduce_logsumexp
 from berth.ops.reductions.sums import scalar_mul
 from berth.ops.shape import TensorShape
 
+newaxis = None
+"""A new axis, in an index: ``x[:, tf.newaxis]``."""
+
 __all__ = [
     "Assert",
     "DType",
@@ -225,6 +228,7 @@ __all__ = [
     "minimum",
     "multiply",
     "negative",
+    "newaxis",
     "no_op",
     "not_equal",
     "numpy_function",

@@ -16,6 +16,7 @@ from berth.callsite import mark_caller
 from berth.devices.device import Device
 from berth.dtypes import resource
 from berth.errors import FailedPreconditionError
+from berth.front.context import context
 from berth.front.eager_tensor import EagerTensor
 from berth.memory.buffer import Holder
 from berth.ops.shape import Dims, TensorShape
@@ -107,15 +108,19 @@ class Handle:
             return
         self._lease = None
         if is_whole:
-            self.array = new_array(self.place, dims, self.attrs["dtype"], self._holder)
+            self.array = self._new_array(dims)
         else:
             self.array = self._copy_of(self.array)
 
     def _copy_of(self, array: Any) -> Any:
-        copy = new_array(self.place, array.shape, self.attrs["dtype"], self._holder)
+        copy = self._new_array(array.shape)
         copyto = self.place.hardware.backend.xp.copyto
         self.place.stream.launch(lambda: copyto(copy, array))
         return copy
+
+    def _new_array(self, dims: Any) -> Any:
+        devices = context().opened()
+        return new_array(self.place, dims, self.attrs["dtype"], self._holder, devices)
 
     def _holder(self) -> Holder:
         return Holder(self.name, self.type, self.where)

@@ -16,6 +16,7 @@ from berth.graph.ground import ground_graph
 from berth.graph.recording import stop_recording
 from berth.ops import builder
 from berth.ops.builder import Builder
+from berth.ops.shape import set_unknown_as_object
 
 
 class _Mode:
@@ -51,6 +52,7 @@ def set_eager(is_eager: bool) -> bool:
     """Say where operations go while no graph is entered; return what it was before."""
     before, _mode.is_eager = _mode.is_eager, is_eager
     builder.start_with(_find_eager if is_eager else ground_graph)
+    set_unknown_as_object(not is_eager)
     return before
 
 

@@ -136,18 +136,26 @@ class UnknownDimension:
         return "?"
 
 
-_UNKNOWN = UnknownDimension()
+class _Style:
+    """What an unknown size is: None in TensorFlow 2, and an object in TensorFlow 1."""
+
+    unknown: UnknownDimension | None = None
 
 
-def _dimension(size: int | None) -> Dimension | UnknownDimension:
-    return _UNKNOWN if size is None else Dimension(size)
+def set_unknown_as_object(is_object: bool) -> None:
+    """Say what an unknown size is to the program."""
+    _Style.unknown = UnknownDimension() if is_object else None
+
+
+def _dimension(size: int | None) -> Dimension | UnknownDimension | None:
+    return _Style.unknown if size is None else Dimension(size)
 
 
 class TensorShape:
     """The shape of a tensor, as far as it is known.
 
     >>> shape = TensorShape([None, 3])
-    >>> shape, shape.rank, shape.is_fully_defined(), shape[1], shape[0].value
+    >>> shape, shape.rank, shape.is_fully_defined(), shape[1], shape[0]
     (TensorShape([None, 3]), 2, False, 3, None)
     """
 
@@ -165,8 +173,10 @@ class TensorShape:
 
     @property
     def dims(self) -> list[Dimension | UnknownDimension] | None:
-        """The sizes; None if not even their number is known."""
-        return None if self.dims_or_none is None else list(self)
+        """The sizes, each with a `value`; None if not even their number is known."""
+        if self.dims_or_none is None:
+            return None
+        return [UnknownDimension() if n is None else Dimension(n) for n in self.dims_or_none]
 
     def as_list(self) -> list[int | None]:
         """Return the sizes; ValueError if not even their number is known."""
@@ -225,14 +235,14 @@ class TensorShape:
     def __bool__(self) -> bool:
         return self.dims_or_none is not None
 
-    def __iter__(self) -> Iterator[Dimension | UnknownDimension]:
+    def __iter__(self) -> Iterator[Dimension | UnknownDimension | None]:
         if self.dims_or_none is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
         return (_dimension(size) for size in self.dims_or_none)
 
     def __getitem__(self, key: Any) -> Any:
         if self.dims_or_none is None:
-            return TensorShape(None) if isinstance(key, slice) else _UNKNOWN
+            return TensorShape(None) if isinstance(key, slice) else _dimension(None)
         if isinstance(key, slice):
             return TensorShape(self.dims_or_none[key])
         return _dimension(self.dims_or_none[key])

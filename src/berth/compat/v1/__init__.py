@@ -5,6 +5,8 @@ Operations go to the default graph, and are computed when a `Session` runs them.
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from berth import bitwise, both, config, debugging, dtypes, errors, nest, strings, test
 from berth.both import *
 from berth.compat.v1 import initializers, linalg, math, nn, random, train
@@ -330,6 +332,12 @@ __all__ = [
 ]
 __all__ += both.__all__
 __all__ += _variables.__all__
+
+
+def __getattr__(name: str) -> NoReturn:
+    """Say what there is instead of a name that is not there."""
+    near = errors.did_you_mean(name, __all__)
+    raise AttributeError(f"module 'berth.compat.v1' has no attribute {name!r}. {near}".rstrip())
 
 
 def enable_eager_execution(config: ConfigProto | None = None) -> None:

@@ -14,6 +14,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ _SWITCHES = {
     "log_placement": "BERTH_LOG_PLACEMENT",
     "soft": "BERTH_SOFT_PLACEMENT",
 }
+_FORMATTER = partial(argparse.RawDescriptionHelpFormatter, width=88)
+# Of a set width: to ask the terminal for its own loads modules for archives.
 _EPILOG = """\
 What the program sets itself counts more than these options; the log says so.
 
@@ -51,7 +54,9 @@ examples:
 def main(words: Sequence[str]) -> int:
     """Do ``berth run`` with these words; return the exit code, which is the program's."""
     own, program = split(words)
-    parser = argparse.ArgumentParser(prog="berth run", allow_abbrev=False)
+    parser = argparse.ArgumentParser(
+        prog="berth run", allow_abbrev=False, formatter_class=_FORMATTER
+    )
     describe(parser)
     args, unknown = parser.parse_known_args(own)
     if unknown and unknown[0] not in _PROGRAM_KINDS:
@@ -73,7 +78,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
         "`import tensorflow` is berth. Arguments after the program are the program's."
     )
     parser.epilog = _EPILOG
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.formatter_class = _FORMATTER
     add = parser.add_argument
     add("--sim", metavar="MACHINE", help="simulate a machine: 4xT4, or 2xA100-40GB,1xT4:8GiB")
     add(

@@ -1,0 +1,69 @@
+"""The two faces: what a name that is missing says, and where TensorFlow 1 and 2 differ."""
+
+from __future__ import annotations
+
+import pytest
+
+import berth
+import berth.compat.v1 as v1
+from berth.errors import ResourceExhaustedError
+from berth.ops.shape import TensorShape
+
+
+@pytest.mark.parametrize(
+    ("face", "name", "message"),
+    [
+        (berth, "log", "module 'berth' has no attribute 'log'. There is tf.math.log."),
+        (
+            berth,
+            "Session",
+            "module 'berth' has no attribute 'Session'. It is TensorFlow 1's: "
+            "tf.compat.v1.Session, or `import berth.compat.v1 as tf`.",
+        ),
+        (berth, "matmull", "module 'berth' has no attribute 'matmull'. Did you mean 'matmul'?"),
+        (berth, "keras", "berth has no tf.keras yet: docs/ops.md lists what it has."),
+        (berth, "xyzzy", "module 'berth' has no attribute 'xyzzy'."),
+        (
+            v1,
+            "placehodler",
+            "module 'berth.compat.v1' has no attribute 'placehodler'. Did you mean 'placeholder'?",
+        ),
+    ],
+)
+def test_missing_name_says_what_there_is(face, name, message):
+    with pytest.raises(AttributeError) as error:
+        getattr(face, name)
+    assert str(error.value) == message
+
+
+def test_asking_for_a_name_changes_no_mode(eager):
+    assert not hasattr(berth, "Session")
+    assert berth.executing_eagerly()
+
+
+def test_unknown_size_is_none_in_version_2(eager):
+    shape = TensorShape([None, 3])
+    assert shape[0] is None
+    assert list(shape) == [None, 3]
+    assert shape.dims[0].value is None
+
+
+def test_unknown_size_has_a_value_in_version_1():
+    shape = TensorShape([None, 3])
+    assert shape[0].value is None
+    assert shape[1].value == 3
+    assert TensorShape(None)[0].value is None
+
+
+@pytest.mark.parametrize("face", [berth, v1])
+def test_new_axis_is_none(face):
+    assert face.newaxis is None
+
+
+def test_variable_that_does_not_fit_names_a_free_gpu(sim, eager):
+    sim("2xT4:1GiB")
+    kept = []
+    with berth.device("GPU:0"), pytest.raises(ResourceExhaustedError) as error:
+        for _ in range(20):
+            kept.append(berth.Variable(berth.zeros([4096, 4096])))
+    assert "It fits on GPU:1" in error.value.message
