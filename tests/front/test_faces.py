@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import berth
-import berth.compat.v1 as v1
+from berth.compat import v1
 from berth.errors import ResourceExhaustedError
 from berth.ops.shape import TensorShape
 
@@ -62,8 +62,8 @@ def test_new_axis_is_none(face):
 
 def test_variable_that_does_not_fit_names_a_free_gpu(sim, eager):
     sim("2xT4:1GiB")
-    kept = []
-    with berth.device("GPU:0"), pytest.raises(ResourceExhaustedError) as error:
-        for _ in range(20):
-            kept.append(berth.Variable(berth.zeros([4096, 4096])))
+    kept = [berth.Variable(berth.zeros([4096, 4096])) for _ in range(8)]
+    assert kept[0].device.endswith("GPU:0")
+    with pytest.raises(ResourceExhaustedError) as error:
+        berth.Variable(berth.zeros([8192, 4096]))
     assert "It fits on GPU:1" in error.value.message

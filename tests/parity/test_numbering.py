@@ -63,7 +63,7 @@ def test_all_devices_are_counted(sim):
     assert options.device_count == {"CPU": 1, "GPU": 3}
     assert options.visible_device_list == "0,1,2"
     assert options.virtual_devices == ()
-    assert options.allow_growth is False
+    assert options.allow_growth is None
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_hidden_split_sends_message(sim):
     assert options.device_count == {"CPU": 1, "GPU": 1}
 
 
-@pytest.mark.parametrize(("growth", "allowed"), [(None, False), (False, False), (True, True)])
+@pytest.mark.parametrize(("growth", "allowed"), [(None, None), (False, False), (True, True)])
 def test_common_growth_is_allowed(sim, growth, allowed):
     """Section 2.4: the common flag of the visible GPUs."""
     sim("2xT4")

@@ -9,7 +9,8 @@ import sysconfig
 from pathlib import Path
 from typing import NamedTuple
 
-BERTH = str(Path(sysconfig.get_path("scripts")) / "berth")
+BERTH = [sys.executable, str(Path(sysconfig.get_path("scripts")) / "berth")]
+"""By the Python of the tests, by whichever of its names the script would call it."""
 PATIENCE = 60.0
 
 ENVIRON = {
@@ -57,7 +58,7 @@ def end(process: subprocess.Popen[str], stdin: str = "") -> Ended:
 
 def berth(folder: Path, *words: str, stdin: str = "", **environ: str) -> Ended:
     """Run `berth` with these words in a folder."""
-    return end(start([BERTH, *words], folder, environ), stdin)
+    return end(start([*BERTH, *words], folder, environ), stdin)
 
 
 def python(*words: str) -> list[str]:

@@ -7,7 +7,9 @@ the exit code must be the same, to the byte.
 from __future__ import annotations
 
 import re
+import shlex
 import signal
+import time
 import zipfile
 from io import BytesIO
 
@@ -284,7 +286,7 @@ def test_runs_as_python_does(folder, words):
     words = [word.replace("{folder}", str(folder)) for word in words]
     # Both at once: what they write beside the programs is no part of what is compared.
     environ = {"PYTHONDONTWRITEBYTECODE": "1"}
-    with_berth = start([BERTH, "run", *words], folder, environ)
+    with_berth = start([*BERTH, "run", *words], folder, environ)
     with_python = start(python(*words), folder, {**environ, "PYTHONPATH": ON_PATH})
     assert end(with_berth, FACTS) == without_runpy(end(with_python, FACTS))
 
@@ -309,9 +311,10 @@ time.sleep(60)
 def test_signals_are_the_programs(tmp_path, sent, arguments):
     write(tmp_path, {"waits.py": WAITS})
     ended = []
-    for command in (python("waits.py"), [BERTH, "run", "waits.py"]):
+    for command in (python("waits.py"), [*BERTH, "run", "waits.py"]):
         process = start([*command, *arguments], tmp_path)
         assert process.stdout.readline() == "ready\n"
+        time.sleep(0.3)  # it has said so, and has yet to go to sleep
         process.send_signal(sent)
         ended.append(end(process))
     assert ended[0] == ended[1]
@@ -329,7 +332,7 @@ def test_output_can_be_cut_short(folder):
     line = "-c 'for k in range(100000): print(k)' | head -1"
     shown = [
         end(start(["sh", "-c", f"{command} {line}"], folder))
-        for command in (f"'{BERTH}' run", f"'{python()[0]}'")
+        for command in (f"{shlex.join(BERTH)} run", f"'{python()[0]}'")
     ]
     assert shown[0] == shown[1]
     assert shown[0].out == "0\n"

@@ -56,7 +56,7 @@ def test_options_reach_the_program(folder):
     assert ended.err == (
         "berth run: seen.py runs with TensorFlow 2: it uses no name that only TensorFlow 1 has.\n"
         "berth run: CUDA_VISIBLE_DEVICES=2,0, as --gpus says.\n"
-        "device  model     limit  reserved  most in use  in use at the end\n"
+        "\ndevice  model     limit  reserved  most in use  in use at the end\n"
         "GPU:0   Tesla T4  2 GiB       0 B          0 B                0 B\n"
         "GPU:1   Tesla T4  2 GiB       0 B          0 B                0 B\n"
     )
@@ -117,12 +117,12 @@ def test_report_comes_however_it_ends(tmp_path):
     )
     assert (ended.out, ended.code) == ("done\n", 3)
     assert re.fullmatch(
-        r"device  model     limit  reserved  most in use  in use at the end\n"
+        r"\ndevice  model     limit  reserved  most in use  in use at the end\n"
         r"GPU:0   Tesla T4  1 GiB +1 GiB +[\d.]+ KiB +[\d.]+ KiB\n",
         ended.err,
     )
     ended = berth(tmp_path, "run", "--report", "-c", "print(1)")
-    assert ended == ("1\n", "<string> opened no GPU.\n", 0)
+    assert ended == ("1\n", "\n<string> opened no GPU.\n", 0)
 
 
 def test_children_inherit_the_options(folder):
@@ -153,7 +153,7 @@ def test_children_inherit_the_options(folder):
 WRITE_IT = (
     "write the numbers of GPUs with commas between (0,2 or just 1,), how many (2), or none."
 )
-AMBIGUOUS = "--gpus 0 could mean two things: write --gpus 0, for the GPU with that number, or --gpus none for no GPU."
+AMBIGUOUS = "--gpus 0 could mean two things: write '--gpus 0,' with a comma for the GPU with that number, or '--gpus none' for no GPU."
 REFUSED = {
     "3": (1, "--gpus 3: this program would see 2 in all."),
     "99999999999999999999": (
@@ -273,7 +273,7 @@ def holders(tmp_path):
     started = []
 
     def begin(*words: str, wait: bool = True):
-        process = start([BERTH, "run", "--sim", "3xT4", *words], tmp_path)
+        process = start([*BERTH, "run", "--sim", "3xT4", *words], tmp_path)
         started.append(process)
         return said(process) if wait else process
 
@@ -375,7 +375,7 @@ def test_more_than_a_card_is_all_of_it(used, holders):
 
 def test_claim_ends_with_the_program(used, tmp_path):
     ended = [
-        end(start([BERTH, "run", "--sim", "3xT4", "--gpus", "3", "-c", code], tmp_path)).code
+        end(start([*BERTH, "run", "--sim", "3xT4", "--gpus", "3", "-c", code], tmp_path)).code
         for code in ("raise SystemExit(2)", "import os; os.abort()")
     ]
     assert ended == [2, -signal.SIGABRT]

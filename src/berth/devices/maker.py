@@ -228,7 +228,7 @@ class DeviceMaker:
                     logging.WARNING,
                     f"{gpu.short_name} got {format_bytes(arena.reserved_bytes)} of the "
                     f"{format_bytes(arena.limit_bytes)} it may hold ({gpu.limit.source}): its "
-                    f"card has no more. {others}",
+                    f"card has no more. {others}".rstrip(),
                 )
 
     def made(self) -> list[Device]:

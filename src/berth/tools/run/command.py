@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import sys
 from collections.abc import Sequence
@@ -38,7 +39,7 @@ _SWITCHES = {
     "log_placement": "BERTH_LOG_PLACEMENT",
     "soft": "BERTH_SOFT_PLACEMENT",
 }
-_FORMATTER = partial(argparse.RawDescriptionHelpFormatter, width=88)
+_FORMATTER = partial(argparse.RawDescriptionHelpFormatter, width=80)
 # Of a set width: to ask the terminal for its own loads modules for archives.
 _EPILOG = """\
 What the program sets itself counts more than these options; the log says so.
@@ -111,7 +112,12 @@ def describe(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not run it: list TensorFlow's names in it, and which of them berth has not",
     )
-    add("-v", "--verbose", action="store_true", help="say what is decided before it runs")
+    add(
+        "-v",
+        "--verbose",
+        action="store_true",
+        help="say what is decided before it runs, and show berth's own lines in tracebacks",
+    )
 
 
 def split(argv: Sequence[str]) -> tuple[list[str], Program | None]:
@@ -154,8 +160,8 @@ def run(args: argparse.Namespace, program: Program) -> int:
     )
     set_path(program, _ON_PATH)
     if args.report:
-        return _with_report(program, text, file)
-    return start(program, text, file)
+        atexit.register(_report, os.path.basename(file))  # after all that the program prints
+    return start(program, text, file, shows_all=args.verbose)
 
 
 def _read(program: Program, args: argparse.Namespace) -> tuple[str | bytes, str]:
@@ -209,13 +215,10 @@ def _prepare(args: argparse.Namespace) -> Choice | None:
     return choice
 
 
-def _with_report(program: Program, text: str | bytes, file: str) -> int:
-    """Run the program, and print what became of the GPUs' memory, however it ends."""
-    try:
-        return start(program, text, file)
-    finally:
-        sys.stdout.flush()
-        show(memory_table.draw(context().devices, os.path.basename(file)), sys.stderr)
+def _report(program: str) -> None:
+    """Print what became of the GPUs' memory."""
+    sys.stdout.flush()
+    show(["", *memory_table.draw(context().devices, program)], sys.stderr)
 
 
 def _chosen(choice: Choice) -> str:

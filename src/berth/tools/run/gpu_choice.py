@@ -70,8 +70,8 @@ def _read_numbers(text: str) -> list[int]:
     numbers = [parse_count(entry) for entry in entries]
     if numbers == [0] and "," not in text:
         raise GpusTextError(
-            "--gpus 0 could mean two things: write --gpus 0, for the GPU with that number, or "
-            "--gpus none for no GPU."
+            "--gpus 0 could mean two things: write '--gpus 0,' with a comma for the GPU with "
+            "that number, or '--gpus none' for no GPU."
         )
     if len(set(numbers)) < len(numbers):
         raise GpusTextError(f"--gpus {text}: name each GPU once.")

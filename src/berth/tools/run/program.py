@@ -2,7 +2,8 @@
 
 The program is ``__main__``: what it sees of itself (its arguments, its path, its module), what
 it leaves behind (its exit code, its tracebacks) and what it starts (other processes) are the
-same as under ``python``. Nothing of ours is on its tracebacks.
+same as under ``python``. Its tracebacks have its own lines: what is above them, and berth's
+below, is left out.
 """
 
 from __future__ import annotations
@@ -14,12 +15,16 @@ import pkgutil
 import runpy
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.machinery import BuiltinImporter, SourceFileLoader
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any, Literal, NamedTuple
 
 _OURS = (__file__, runpy.__file__, "<frozen runpy>")
+_BERTH = str(Path(__file__).parents[2]) + os.sep
+Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
+"""`sys.excepthook`, or what a program has put in its place."""
 
 
 class Program(NamedTuple):
@@ -99,8 +104,12 @@ def set_path(program: Program, extra: str) -> None:
         sys.path[0:1] = [program.folder, extra]
 
 
-def start(program: Program, text: str | bytes, file: str) -> int:
-    """Run a program whose text was read to its end; return its exit code."""
+def start(program: Program, text: str | bytes, file: str, *, shows_all: bool = False) -> int:
+    """Run a program whose text was read to its end; return its exit code.
+
+    Tracebacks show the program's lines; with `shows_all`, those of berth below them too.
+    """
+    show = _show if shows_all else _show_without_berth
     main = _new_main()
     sys.argv[:] = [program.target, *program.arguments]
     if program.kind == "module" or program.has_main_inside:
@@ -108,7 +117,7 @@ def start(program: Program, text: str | bytes, file: str) -> int:
         name = program.target if is_module else "__main__"
         sys.argv[0] = "-m" if is_module else program.target
         run_as_main: Callable[..., Any] = runpy._run_module_as_main  # type: ignore[attr-defined]
-        return _watched(lambda: run_as_main(name, alter_argv=is_module))
+        return _watched(lambda: run_as_main(name, alter_argv=is_module), show)
     if program.kind == "code":
         sys.argv[0] = "-c"
         if sys.version_info >= (3, 13):  # where tracebacks show the lines of such code
@@ -120,7 +129,8 @@ def start(program: Program, text: str | bytes, file: str) -> int:
         file = _absolute(file)
         loader = SourceFileLoader("__main__", file)
         main.__dict__.update(__file__=file, __cached__=None, __loader__=loader)
-    return _watched(lambda: exec(compile(text, file, "exec", dont_inherit=True), vars(main)))
+    code = partial(compile, text, file, "exec", dont_inherit=True)
+    return _watched(lambda: exec(code(), vars(main)), show)
 
 
 def _new_main() -> ModuleType:
@@ -131,25 +141,56 @@ def _new_main() -> ModuleType:
     return main
 
 
-def _watched(run: Callable[[], Any]) -> int:
+def _watched(run: Callable[[], Any], show: Callable[[Hook, BaseException], None]) -> int:
     """Run, and let Python show what it raises from the program's first line on."""
     try:
         run()
     except SystemExit:
         raise
     except BaseException as error:
-        inside, show = _without_ours(error.__traceback__), sys.excepthook
+        inside, hook = _without_launcher(error.__traceback__), sys.excepthook
 
         def show_inside(kind: type[BaseException], error: BaseException, _: Any) -> None:
-            sys.excepthook = show  # this one would keep the program's values alive
-            show(kind, error.with_traceback(inside), inside)
+            sys.excepthook = hook  # this one would keep the program's values alive
+            show(hook, error.with_traceback(inside))
 
         sys.excepthook = show_inside
         raise
     return 0
 
 
-def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
+def _show(hook: Hook, error: BaseException) -> None:
+    hook(type(error), error, error.__traceback__)
+
+
+def _show_without_berth(hook: Hook, error: BaseException) -> None:
+    """Show an error, and those that led to it, by the lines of the program alone."""
+    waiting, seen = [error], {id(error)}
+    while waiting:
+        each = waiting.pop()
+        each.__traceback__ = _without_berth(each.__traceback__)
+        for earlier in (each.__cause__, each.__context__):
+            if earlier is not None and id(earlier) not in seen:
+                seen.add(id(earlier))
+                waiting.append(earlier)
+    _show(hook, error)
+
+
+def _without_launcher(traceback: TracebackType | None) -> TracebackType | None:
     while traceback is not None and traceback.tb_frame.f_code.co_filename in _OURS:
         traceback = traceback.tb_next
     return traceback
+
+
+def _without_berth(traceback: TracebackType | None) -> TracebackType | None:
+    """Leave berth's own lines out, unless there are no others."""
+    kept: list[TracebackType] = []
+    step = traceback
+    while step is not None:
+        if not step.tb_frame.f_code.co_filename.startswith(_BERTH):
+            kept.append(step)
+        step = step.tb_next
+    shorter = None
+    for step in reversed(kept):
+        shorter = TracebackType(shorter, step.tb_frame, step.tb_lasti, step.tb_lineno)
+    return shorter or traceback
