@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -23,6 +24,12 @@ atexit.register(shutil.rmtree, LEDGERS, ignore_errors=True)
 settings.register_profile("ci", max_examples=60, deadline=None)
 settings.register_profile("deep", max_examples=10_000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector pass over what pytest knows of thousands of tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
