@@ -17,6 +17,7 @@ Sources:
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -112,15 +113,13 @@ def find_profiles(name: str) -> list[Profile]:
     ['V100-16GB', 'V100-32GB']
     """
     wanted = _plain(name)
-    exact = [p for p in PROFILES if wanted in (_plain(p.key), _plain(p.model))]
-    return exact or [p for p in PROFILES if _plain(_without_size(p.key)) == wanted]
+    return _BY_NAME.get(wanted) or _BY_NAME_WITHOUT_SIZE.get(wanted, [])
 
 
 def nearest_profiles(name: str) -> list[Profile]:
     """Find the three profiles whose names are most like a text, nearest first."""
-    by_text = {_plain(p.key): p for p in PROFILES}
-    close = get_close_matches(_plain(name), by_text, n=3, cutoff=0)
-    return [by_text[text] for text in close]
+    close = get_close_matches(_plain(name), _BY_KEY, n=3, cutoff=0)
+    return [_BY_KEY[text] for text in close]
 
 
 def _without_size(key: str) -> str:
@@ -130,3 +129,17 @@ def _without_size(key: str) -> str:
 def _plain(name: str) -> str:
     words = re.split(r"[\s\-_]+", name.lower())
     return "".join(word for word in words if word not in ("nvidia", "tesla", "geforce"))
+
+
+def _grouped(names: Callable[[Profile], set[str]]) -> dict[str, list[Profile]]:
+    """Look profiles up by their names, of which several may share one."""
+    found: dict[str, list[Profile]] = {}
+    for profile in PROFILES:
+        for name in names(profile):
+            found.setdefault(name, []).append(profile)
+    return found
+
+
+_BY_KEY = {_plain(profile.key): profile for profile in PROFILES}
+_BY_NAME = _grouped(lambda profile: {_plain(profile.key), _plain(profile.model)})
+_BY_NAME_WITHOUT_SIZE = _grouped(lambda profile: {_plain(_without_size(profile.key))})
