@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -226,3 +227,13 @@ def test_empty_tensors_take_nothing(sim):
     buffer = allocate_tensor(gpu, Holder("x"), (0, 5), np.float32)
     buffer.free()
     assert gpu.arena.stats.n_allocations == 0
+
+
+def test_tensors_of_one_line_are_counted_together(sim, eager):
+    sim("1xT4:1GiB")
+    kept = [tf.zeros([1024, 1024]) for _ in range(5)]
+    with pytest.raises(OutOfMemoryError) as error:
+        tf.zeros([1024, 1024, 1024])
+    assert len(kept) == 5
+    [held] = [line for line in error.value.message.split("\n") if "Held by" in line]
+    assert re.match(r"  Held by: 'Fill' \(Fill\) at \S+ 20 MiB in 5 tensors, ", held)

@@ -212,11 +212,20 @@ def _fragmentation(device: Device, nbytes: int) -> Iterator[str]:
 
 
 def _largest_holders(device: Device) -> Iterator[str]:
-    chunks = device.arena.holders()
-    if chunks:
-        shown = [f"{c.holder} {format_bytes(c.size)}" for c in chunks[:_N_HOLDERS]]
-        more = len(chunks) - len(shown)
+    held: dict[str, list[int]] = {}
+    for chunk in device.arena.holders():
+        held.setdefault(str(chunk.holder), []).append(chunk.size)
+    largest = sorted(held.items(), key=lambda item: -sum(item[1]))
+    shown = [_share(holder, sizes) for holder, sizes in largest[:_N_HOLDERS]]
+    more = len(largest) - len(shown)
+    if shown:
         yield "Held by: " + ", ".join(shown) + (f", and {more} more." if more else ".")
+
+
+def _share(holder: str, sizes: Sequence[int]) -> str:
+    """Say what a line of the program holds, in one tensor or in many."""
+    many = f" in {len(sizes)} tensors" if len(sizes) > 1 else ""
+    return f"{holder} {format_bytes(sum(sizes))}{many}"
 
 
 def process_line(process: ProcessInfo) -> str:
