@@ -12,7 +12,7 @@ import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import berth
 from berth.dtypes import COMPLEX, FLOATING, INTEGERS, DType, bool_, string
@@ -20,7 +20,9 @@ from berth.ops.opdef import CATALOGUE, NOT_DIFFERENTIABLE, OpDef
 
 PAGE = Path(__file__).with_name("ops.md")
 NAMES = Path(__file__).with_name("tensorflow-names.txt")
-MODULES = ("", "bitwise", "linalg", "math", "nn", "random", "strings")
+MODULES = ("", "bitwise", "debugging", "linalg", "math", "nn", "random", "strings")
+OPERATIONS = ("berth.ops.", "berth.graph.")
+"""Where the functions live that are made of operations."""
 KINDS = {
     "float": FLOATING,
     "int": INTEGERS,
@@ -30,8 +32,32 @@ KINDS = {
 }
 
 
-def public_functions(face: str) -> dict[Callable[..., Any], list[str]]:
-    """Map the functions of a face that are made of operations to their names."""
+class Named(NamedTuple):
+    """A public function, and its names in each face; in one of them it may have none."""
+
+    function: Callable[..., Any]
+    new: list[str]
+    old: list[str]
+
+    def main_name(self) -> str:
+        return min(self.new or self.old, key=by_depth)
+
+
+def by_depth(name: str) -> tuple[int, str]:
+    """Sort names of fewer parts first."""
+    return name.count("."), name
+
+
+def both_faces(homes: tuple[str, ...] = OPERATIONS) -> list[Named]:
+    """List the functions of both faces that live in some modules, by their main names."""
+    v2, v1 = public_functions("berth", homes), public_functions("berth.compat.v1", homes)
+    found = [Named(each, v2.get(each, []), v1.get(each, [])) for each in {**v2, **v1}]
+    functions = [each for each in found if not isinstance(each.function, type)]
+    return sorted(functions, key=lambda each: f"{each.main_name()} {not each.new}".lower())
+
+
+def public_functions(face: str, homes: tuple[str, ...]) -> dict[Callable[..., Any], list[str]]:
+    """Map what can be called in a face, and lives in some modules, to its names."""
     found: dict[Callable[..., Any], list[str]] = {}
     for module in MODULES:
         full = ".".join(part for part in (face, module) if part)
@@ -42,7 +68,7 @@ def public_functions(face: str) -> dict[Callable[..., Any], list[str]]:
         for name in names.__all__:
             function = getattr(names, name)
             home = getattr(function, "__module__", "") or ""
-            if callable(function) and home.startswith(("berth.ops.", "berth.graph.")):
+            if callable(function) and home.startswith(homes):
                 found.setdefault(function, []).append(f"{module}.{name}".lstrip("."))
     return found
 
@@ -103,22 +129,13 @@ def gradient_of(op: OpDef) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(f"`{name}`" for name in sorted(names, key=lambda n: (n.count("."), n)))
+    return ", ".join(f"`{name}`" for name in sorted(names, key=by_depth))
 
 
 def functions_table() -> Iterator[str]:
-    both: dict[str, tuple[list[str], list[str], Callable[..., Any]]] = {}
-    v2, v1 = public_functions("berth"), public_functions("berth.compat.v1")
-    for function in {**v2, **v1}:
-        if isinstance(function, type):
-            continue
-        names = v2.get(function, []), v1.get(function, [])
-        key = min(names[0] or names[1], key=lambda n: (n.count("."), n))
-        both[f"{key} {not names[0]}"] = (*names, function)
     yield "| `import berth as tf` | `import berth.compat.v1 as tf` | operations |"
     yield "|---|---|---|"
-    for key in sorted(both, key=str.lower):
-        new, old, function = both[key]
+    for function, new, old in both_faces():
         ops = ", ".join(op.name for op in used_by(function)) or "made of others"
         older = "the same" if sorted(new) == sorted(old) else _listed(old) or "—"
         yield f"| {_listed(new) or '—'} | {older} | {ops} |"

@@ -1,5 +1,6 @@
 """``make parity``: evaluates the cases on both sides, and prints where they differ.
 
+A whole run with nothing to look at also writes the list of operations in docs/tf-parity.md.
 ``python -m tests.parity.differential cumsum tile`` looks at cases with one of the words.
 TensorFlow is found, or installed, as for ``make bench``: BERTH_BENCH_VENV says where.
 """
@@ -14,26 +15,16 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from sides import BERTH, NO_GPUS, TENSORFLOW, Side
 
-from tests.parity.differential.compare import Allowed, difference
 from tests.parity.differential.coverage import without_a_case
 from tests.parity.differential.evaluate import MODES
-from tests.parity.differential.known import LOOSER, MEANT, OPEN, Known
-from tests.parity.differential.outcome import Outcome
+from tests.parity.differential.known import MEANT, OPEN
+from tests.parity.differential.op_list import PAGE, write
+from tests.parity.differential.verdict import Found, Verdict, judge
 
 ROOT = Path(__file__).parents[3]
-Found = dict[tuple[str, str], Outcome]
-
-
-class Difference(NamedTuple):
-    """Of a case in a mode, in words."""
-
-    mode: str
-    case: str
-    found: str
 
 
 def evaluate(
@@ -68,20 +59,19 @@ def read(process: subprocess.Popen[str], file: Path) -> Found:
     return {(mode, case): outcome for mode, case, outcome in lines}
 
 
-def compare(ours: Found, theirs: Found) -> tuple[list[Difference], Counter[Known]]:
-    """List the differences nobody expects; and count the expected ones."""
-    unexpected: list[Difference] = []
-    expected: Counter[Known] = Counter()
-    for (mode, case), outcome in ours.items():
-        times = max([1.0, *(each.times for each in LOOSER if case.startswith(each.case))])
-        least = 0.1 if mode in ("gradient", "second") else 0.0
-        found = difference(outcome, theirs[mode, case], Allowed(times, least))
-        known = next((k for k in (*MEANT, *OPEN) if k.covers(mode, case, found)), None)
-        if found and known is not None:
-            expected[known] += 1
-        elif found:
-            unexpected.append(Difference(mode, case, found))
-    return unexpected, expected
+def complaints_of(verdicts: Sequence[Verdict], is_whole: bool) -> list[str]:
+    """List what is to be looked at: differences nobody expects; in a whole run, gaps as well."""
+    complaints = [
+        f"{mode}: {case}\n    {found}"
+        for mode, case, found, known in verdicts
+        if found and known is None
+    ]
+    if is_whole:
+        met = {verdict.known for verdict in verdicts}
+        gone = [known for known in (*MEANT, *OPEN) if known not in met]
+        complaints += [f"Is no longer so: {known.case}: {known.reason}" for known in gone]
+        complaints += [f"Has no case: {name}" for name in without_a_case()]
+    return complaints
 
 
 def main() -> int:
@@ -103,20 +93,21 @@ def main() -> int:
             ours |= found[0]
             theirs |= found[1]
 
-    unexpected, expected = compare(ours, theirs)
-    show(ours, unexpected, expected)
-    complaints = [f"{mode}: {case}\n    {found}" for mode, case, found in unexpected]
-    if not asked.words and asked.modes == ",".join(MODES):
-        gone = [known for known in (*MEANT, *OPEN) if known not in expected]
-        complaints += [f"Is no longer so: {known.case}: {known.reason}" for known in gone]
-        complaints += [f"Has no case: {name}" for name in without_a_case()]
+    verdicts = list(judge(ours, theirs))
+    show(verdicts)
+    is_whole = not asked.words and asked.modes == ",".join(MODES)
+    complaints = complaints_of(verdicts, is_whole)
     print(*complaints, sep="\n")
     print(f"\n{len(complaints)} to look at.")
+    if is_whole and not complaints:
+        write(verdicts, peer.version)
+        print(f"The list of operations is in {PAGE.relative_to(ROOT)}.")
     return 1 if complaints else 0
 
 
-def show(ours: Found, unexpected: Sequence[Difference], expected: Counter[Known]) -> None:
+def show(verdicts: Sequence[Verdict]) -> None:
     """Print what is known to differ, and a table of the modes."""
+    expected = Counter(verdict.known for verdict in verdicts)
     for title, table in (("Meant:", MEANT), ("Not yet as in TensorFlow:", OPEN)):
         print(title)
         for known in table:
@@ -124,8 +115,8 @@ def show(ours: Found, unexpected: Sequence[Difference], expected: Counter[Known]
                 cases = known.case.replace("|", " ") or "any case"
                 print(f"  {expected[known]:4} {known.reason}\n       {known.modes}: {cases}")
         print()
-    compared = Counter(mode for (mode, _), outcome in ours.items() if "skipped" not in outcome)
-    differ = Counter(each.mode for each in unexpected)
+    compared = Counter(verdict.mode for verdict in verdicts)
+    differ = Counter(each.mode for each in verdicts if each.found and each.known is None)
     print("mode      compared  unexpected")
     for mode, count in compared.items():
         print(f"{mode:8}  {count:8}  {differ[mode]:10}")

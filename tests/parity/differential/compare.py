@@ -32,8 +32,6 @@ class Allowed(NamedTuple):
 
 def difference(ours: Outcome, theirs: Outcome, allowed: Allowed) -> str:
     """Say how our outcome differs from theirs; nothing if it does not."""
-    if "skipped" in ours or "skipped" in theirs:
-        return ""  # the eager mode tells why
     if "error" in ours or "error" in theirs:
         names = ours.get("error", "a value"), theirs.get("error", "a value")
         return "" if names[0] == names[1] else f"{names[0]}, not {names[1]}"

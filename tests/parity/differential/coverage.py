@@ -1,22 +1,32 @@
-"""Finds the public functions that no case calls."""
+"""Knows which public functions a case calls, and which ones no case does."""
 
 from __future__ import annotations
 
 import ast
 import importlib
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
-from make_ops import public_functions
+from make_ops import Named, both_faces, by_depth
 
+from tests.parity.differential.elsewhere import OWN, TESTS
 from tests.parity.differential.inputs import cases_for
 
-OPERATIONS = (
-    "berth.ops.",
-    "berth.graph.control_flow",
-    "berth.graph.loops",
-    "berth.graph.while",
-)
-"""Where functions live that are made of operations: others are about graphs and variables."""
+Function = Callable[..., Any]
+
+
+@cache
+def listed() -> tuple[Named, ...]:
+    """List the public functions of both faces, those that are about graphs and modes, too."""
+    return tuple(both_faces(homes=("berth.",)))
+
+
+def full_names(each: Named) -> list[str]:
+    """Return all names of a function, the main one first; v1's where v2 has not the same."""
+    newer = [f"tf.{name}" for name in each.new]
+    older = [f"tf.compat.v1.{name}" for name in each.old if name not in each.new]
+    return sorted(newer, key=by_depth) + sorted(older, key=by_depth)
 
 
 def dotted_name(node: ast.AST) -> str:
@@ -28,28 +38,35 @@ def dotted_name(node: ast.AST) -> str:
     return ""
 
 
-def called_by(case: str) -> set[str]:
-    return {dotted_name(node) for node in ast.walk(ast.parse(case, mode="eval"))} - {""}
-
-
 def resolve(face: Any, name: str) -> Any:
     for part in name.split("."):
         face = getattr(face, part, None)
     return face
 
 
+@cache
+def functions_of(mode: str, case: str) -> dict[Function, int]:
+    """Map the public functions that a case names to where it does so first, in that order."""
+    face = importlib.import_module("berth.compat.v1" if mode == "session" else "berth")
+    public = {each.function for each in listed()}
+    places: dict[Function, int] = {}
+    for node in ast.walk(ast.parse(case, mode="eval")):
+        function = resolve(face, name) if (name := dotted_name(node)) else None
+        if isinstance(node, ast.Attribute) and callable(function) and function in public:
+            places[function] = min(node.col_offset, places.get(function, node.col_offset))
+    return dict(sorted(places.items(), key=lambda item: item[1]))
+
+
 def without_a_case() -> list[str]:
-    """List the functions made of operations, of either face, that no case calls."""
-    called: set[int] = set()
-    for face, mode in (("berth", "eager"), ("berth.compat.v1", "session")):
-        module = importlib.import_module(face)
-        for case in cases_for(mode):
-            called.update(id(resolve(module, name)) for name in called_by(case))
+    """List the functions that neither a case calls nor another test is named for."""
+    called = {
+        function
+        for mode in ("eager", "session")
+        for case in cases_for(mode)
+        for function in functions_of(mode, case)
+    }
     return [
-        f"{face}.{names[0]}"
-        for face in ("berth", "berth.compat.v1")
-        for function, names in public_functions(face).items()
-        if id(function) not in called
-        and function.__module__.startswith(OPERATIONS)
-        and not isinstance(function, type)
+        full_names(each)[0]
+        for each in listed()
+        if each.function not in called and full_names(each)[0] not in (*OWN, *TESTS)
     ]

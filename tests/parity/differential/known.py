@@ -316,6 +316,50 @@ OPEN = (
         "kind list, not tuple",
         "TensorFlow 1 packs the results as the body does, not as the loop's variables",
     ),
+    Known(
+        "session",
+        "tf.convert_to_tensor([1, 2], preferred_dtype",
+        "dtype ",
+        "preferred_dtype is followed only by what has no type",
+    ),
+    Known(
+        FORWARD,
+        "(tf.debugging.assert_near(f32(2), f64|"
+        '(tf.debugging.assert_rank_at_least(f32(2), of(2, "int32"',
+        ANY,
+        "another class of the same error",
+    ),
+    Known(
+        FORWARD,
+        "(tf.debugging.assert_rank_at_least(f32(2), [1]|"
+        "(tf.debugging.assert_rank_in(f32(2), ([1]",
+        "a value, not ValueError",
+        "a rank may also be a list of one number",
+    ),
+    Known(
+        "eager function",
+        "tf.debugging.assert_scalar(",
+        "python -, not None",
+        "the scalar is returned, as in TensorFlow 1",
+    ),
+    Known(
+        "unknown",
+        "tf.debugging.assert_scalar(|(tf.debugging.assert_scalar(",
+        "a value, not ValueError",
+        "a rank that is not known is taken to fit",
+    ),
+    Known(
+        TRACED,
+        '(tf.debugging.assert_greater_equal("a"',
+        "InvalidArgumentError, not TypeError",
+        "in graphs, texts are compared, too",
+    ),
+    Known(
+        TRACED,
+        "(tf.debugging.assert_near(c",
+        "TypeError, not InvalidArgumentError",
+        "complex numbers are refused in graphs",
+    ),
 )
 
 LOOSER: tuple[Looser, ...] = ()

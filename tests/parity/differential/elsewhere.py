@@ -1,0 +1,88 @@
+"""The public functions that are no expressions to compare, and the tests that hold them.
+
+They are about devices, graphs, collections and modes: what they do shows in programs only.
+"""
+
+from __future__ import annotations
+
+OWN = ("tf.expect_device", "tf.reset", "tf.simulate", "tf.trim", "tf.why")
+"""What TensorFlow does not have."""
+
+GROUPS = {
+    "tests/eager/test_devices.py::test_blocks_place_operations": ("tf.device",),
+    "tests/parity/test_session.py::test_scopes_give_devices": ("tf.compat.v1.device",),
+    "tests/eager/test_function.py::test_arguments_are_symbols_while_tracing": ("tf.function",),
+    "tests/eager/test_function.py::test_init_scope_leaves_the_function": ("tf.init_scope",),
+    "tests/eager/test_regressions.py::test_functions_wait_for_variables": (
+        "tf.control_dependencies",
+    ),
+    "tests/parity/test_session.py::test_dependencies_nest": (
+        "tf.compat.v1.control_dependencies",
+    ),
+    "tests/parity/test_session.py::test_colocated_operations_run_together": (
+        "tf.compat.v1.colocate_with",
+    ),
+    "tests/parity/test_config.py::test_switch_may_always_change": (
+        "tf.debugging.set_log_device_placement",
+    ),
+    "tests/front/test_modes.py::test_switch_sets_the_mode": (
+        "tf.compat.v1.disable_eager_execution",
+        "tf.compat.v1.disable_v2_behavior",
+        "tf.compat.v1.enable_eager_execution",
+        "tf.compat.v1.enable_v2_behavior",
+    ),
+    "tests/parity/test_session.py::test_collections_keep_values": (
+        "tf.compat.v1.add_to_collection",
+        "tf.compat.v1.get_collection",
+        "tf.compat.v1.get_collection_ref",
+    ),
+    "tests/graph/test_variable.py::test_collections_take_several_names": (
+        "tf.compat.v1.add_to_collections",
+    ),
+    "tests/parity/test_session.py::test_sessions_nest": (
+        "tf.compat.v1.get_default_graph",
+        "tf.compat.v1.get_default_session",
+    ),
+    "tests/parity/test_session.py::test_nested_graph_is_not_reset": (
+        "tf.compat.v1.reset_default_graph",
+    ),
+    "tests/graph/test_variable.py::test_variables_are_listed": (
+        "tf.compat.v1.all_variables",
+        "tf.compat.v1.global_variables",
+        "tf.compat.v1.local_variables",
+        "tf.compat.v1.model_variables",
+        "tf.compat.v1.moving_average_variables",
+        "tf.compat.v1.trainable_variables",
+    ),
+    "tests/graph/test_variable.py::test_variables_are_initialized_together": (
+        "tf.compat.v1.global_variables_initializer",
+        "tf.compat.v1.initialize_all_variables",
+        "tf.compat.v1.initialize_local_variables",
+        "tf.compat.v1.initialize_variables",
+        "tf.compat.v1.local_variables_initializer",
+        "tf.compat.v1.variables_initializer",
+    ),
+    "tests/graph/test_variable.py::test_missing_values_are_refused": (
+        "tf.compat.v1.assert_variables_initialized",
+    ),
+    "tests/graph/test_variable.py::test_resources_may_be_the_default": (
+        "tf.compat.v1.disable_resource_variables",
+        "tf.compat.v1.enable_resource_variables",
+        "tf.compat.v1.resource_variables_enabled",
+    ),
+    "tests/graph/test_variable_scope.py::test_local_variables_are_apart": (
+        "tf.compat.v1.get_local_variable",
+    ),
+    "tests/graph/test_variable_scope.py::test_reuse_goes_inwards": (
+        "tf.compat.v1.get_variable_scope",
+    ),
+    "tests/graph/test_variable_scope.py::test_templates_share_variables": (
+        "tf.compat.v1.make_template",
+    ),
+    "tests/graph/test_variable_scope.py::test_regularizers_make_losses": (
+        "tf.compat.v1.no_regularizer",
+    ),
+}
+"""What each test holds to TensorFlow's ways."""
+
+TESTS = {name: test for test, names in GROUPS.items() for name in names}
