@@ -10,16 +10,16 @@ OWN = ("tf.expect_device", "tf.reset", "tf.simulate", "tf.trim", "tf.why")
 
 GROUPS = {
     "tests/eager/test_devices.py::test_blocks_place_operations": ("tf.device",),
-    "tests/parity/test_session.py::test_scopes_give_devices": ("tf.compat.v1.device",),
+    "tests/parity/session/test_devices.py::test_scopes_give_devices": ("tf.compat.v1.device",),
     "tests/eager/test_function.py::test_arguments_are_symbols_while_tracing": ("tf.function",),
     "tests/eager/test_function.py::test_init_scope_leaves_the_function": ("tf.init_scope",),
     "tests/eager/test_regressions.py::test_functions_wait_for_variables": (
         "tf.control_dependencies",
     ),
-    "tests/parity/test_session.py::test_dependencies_nest": (
+    "tests/parity/session/test_graphs.py::test_dependencies_nest": (
         "tf.compat.v1.control_dependencies",
     ),
-    "tests/parity/test_session.py::test_colocated_operations_run_together": (
+    "tests/parity/session/test_devices.py::test_colocated_operations_run_together": (
         "tf.compat.v1.colocate_with",
     ),
     "tests/parity/test_config.py::test_switch_may_always_change": (
@@ -31,7 +31,7 @@ GROUPS = {
         "tf.compat.v1.enable_eager_execution",
         "tf.compat.v1.enable_v2_behavior",
     ),
-    "tests/parity/test_session.py::test_collections_keep_values": (
+    "tests/parity/session/test_graphs.py::test_collections_keep_values": (
         "tf.compat.v1.add_to_collection",
         "tf.compat.v1.get_collection",
         "tf.compat.v1.get_collection_ref",
@@ -39,11 +39,11 @@ GROUPS = {
     "tests/graph/test_variable.py::test_collections_take_several_names": (
         "tf.compat.v1.add_to_collections",
     ),
-    "tests/parity/test_session.py::test_sessions_nest": (
+    "tests/parity/session/test_life.py::test_sessions_nest": (
         "tf.compat.v1.get_default_graph",
         "tf.compat.v1.get_default_session",
     ),
-    "tests/parity/test_session.py::test_nested_graph_is_not_reset": (
+    "tests/parity/session/test_life.py::test_nested_graph_is_not_reset": (
         "tf.compat.v1.reset_default_graph",
     ),
     "tests/graph/test_variable.py::test_variables_are_listed": (
