@@ -61,7 +61,9 @@ class BerthSim:
         self._started_by = ""
         self._keeps_memory = False
         self._ledger = tempfile.mkdtemp(prefix="berth-pytest-")
-        self._set_aside = {name: os.environ.pop(name, None) for name in READ_ONCE}
+        # BERTH_GPUS decides nothing: it says what `berth run -m pytest` was asked for.
+        names = (*READ_ONCE, "BERTH_GPUS")
+        self._set_aside = {name: os.environ.pop(name, None) for name in names}
         os.environ["BERTH_LEDGER_DIR"] = self._ledger
 
     def __call__(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 _EXPONENTS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 _SIZE = re.compile(
-    r"\s*(?P<number>\d+(\.\d+)?)\s*((?P<prefix>[KMGT]?)(?P<binary>i?)B?)\s*",
+    r"\s*(?P<number>\d{1,99}(\.\d+)?)\s*((?P<prefix>[KMGT]?)(?P<binary>i?)B?)\s*",
     re.IGNORECASE | re.ASCII,
 )
 
@@ -33,13 +34,15 @@ def parse_share(text: str) -> int | float:
     """
     try:
         part = float(text)
+        if 0 < part <= 1:
+            return part
     except ValueError:
-        return parse_bytes(text)
-    if not 0 < part <= 1:
-        raise ValueError(
-            f"Cannot read {text!r} as a share: write a size like 4GiB, or a part like 0.4."
-        )
-    return part
+        with suppress(ValueError):
+            if nbytes := parse_bytes(text):
+                return nbytes
+    raise ValueError(
+        f"Cannot read {text!r} as a share: write a size like 4GiB, or a part like 0.4."
+    )
 
 
 def parse_count(digits: str) -> int:

@@ -740,6 +740,18 @@ def test_directory_that_is_a_file_is_refused(tmp_path):
     assert str(error.value) == directory_refusal(path, "it is not a directory", REMOVE)
 
 
+def test_directory_that_cannot_be_made_is_told(tmp_path):
+    path = tmp_path / "missing" / "d"
+    with pytest.raises(LedgerError) as error:
+        Ledger.open(MACHINE, path)
+    assert str(error.value) == (
+        f"Cannot keep ledgers of simulated GPUs in {path}: it cannot be made "
+        "(No such file or directory).\n"
+        "  BERTH_LEDGER_DIR names another place: a directory that only you may use, or one that "
+        "can be made."
+    )
+
+
 @as_root
 def test_directory_of_another_user_is_refused(tmp_path):
     path = tmp_path / "d"

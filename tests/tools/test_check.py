@@ -133,7 +133,7 @@ def test_two_gpus_that_work(capsys):
         works("GPU:0", "Tesla K40c"),
         works("GPU:1", "Tesla K40c"),
         "",
-        "Yes, it computes on a simulated GPU: GPU:0, and all 2 GPUs work.",
+        "Yes, it computes on a simulated GPU: GPU:0, and both GPUs work.",
     ]
 
 

@@ -169,6 +169,21 @@ def test_one(berth_sim):
     assert berth.config.list_physical_devices("GPU") == []
 
 
+def test_gpus_of_the_run_are_not_missed(pytester, monkeypatch):
+    """`berth run --gpus 1 -m pytest` says nothing about the machines of tests."""
+    monkeypatch.setenv("BERTH_GPUS", "0")
+    run(
+        pytester,
+        f"""{EAGER}
+@pytest.mark.berth_sim("2xT4")
+def test_one(caplog):
+    tf.ones([3])
+    assert caplog.messages == []
+""",
+        passed=1,
+    )
+
+
 @pytest.mark.parametrize(
     ("program", "held"),
     [

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import shlex
 import signal
+import sys
 import time
 import zipfile
 from io import BytesIO
@@ -338,6 +339,35 @@ def test_output_can_be_cut_short(folder):
     assert shown[0].out == "0\n"
 
 
+FAILS = """\
+import tensorflow as tf
+try:
+    tf.matmul(tf.ones([2, 3]), tf.ones([2, 3]))
+except tf.errors.OpError as error:
+    wrong = error
+"""
+FAILURES = {
+    "itself": "raise wrong",
+    "cause": "raise ValueError('x') from wrong",
+    "context": "try:\n    raise wrong\nfinally:\n    1 / 0",
+    "one of a group": "raise ExceptionGroup('x', [wrong])",
+    "no such group": "wrong.exceptions = 'x'\nraise wrong",
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_tracebacks_have_the_programs_lines(tmp_path, failure):
+    if failure == "one of a group" and sys.version_info < (3, 11):
+        pytest.skip("Python 3.10 has no groups of exceptions")
+    write(tmp_path, {"fails.py": FAILS + FAILURES[failure]})
+    shown, all_shown = (
+        re.findall(r'File "(.*)", line', berth(tmp_path, "run", *words, "fails.py").err)
+        for words in ([], ["-v"])
+    )
+    assert set(shown) == {str(tmp_path / "fails.py")}
+    assert any("linalg" in file for file in all_shown)
+
+
 # --- what is wrong with the command ---------------------------------------------------------
 
 USAGE = "usage: berth run [options] (program.py | -m module | -c code) [arguments ...]\n"
@@ -367,6 +397,7 @@ WRONG = {
         ["nothing.py"],
         "berth run: can't open file 'nothing.py': No such file or directory\n",
     ),
+    "no name": ([""], "berth run: can't open file '': No such file or directory\n"),
     "no such api": (
         ["--api", "v3", "x.py"],
         USAGE

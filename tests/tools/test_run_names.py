@@ -251,6 +251,25 @@ print(space["constant"] is tf.constant, "Session" in space, "__version__" in spa
     )
 
 
+def test_module_stays_the_same_object(tmp_path):
+    """Threads that import it at once get what the first of them has begun to import."""
+    program = """\
+import importlib, sys
+from importlib.util import find_spec, module_from_spec
+spec = find_spec("tensorflow")
+begun = sys.modules["tensorflow"] = module_from_spec(spec)
+spec.loader.exec_module(begun)
+import tensorflow as tf
+n_finders = len(sys.meta_path)
+print(tf is begun, importlib.reload(tf) is begun, len(sys.meta_path) == n_finders)
+print(tf.nn is sys.modules["tensorflow.nn"], find_spec("tensorflow.nn").name)
+print([name for name in vars(tf) if not name.startswith("_")])
+"""
+    write(tmp_path, {"p.py": program})
+    out = "True True True\nTrue tensorflow.nn\n['nn']\n"
+    assert berth(tmp_path, "run", "p.py") == (out, "", 0)
+
+
 MISSING = {
     "attribute": (
         TF + "tf.reduce_summ(1)",

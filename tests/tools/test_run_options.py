@@ -125,6 +125,12 @@ def test_report_comes_however_it_ends(tmp_path):
     assert ended == ("1\n", "\n<string> opened no GPU.\n", 0)
 
 
+def test_report_is_not_for_forked_children(tmp_path):
+    program = "import os\nif child := os.fork(): os.waitpid(child, 0)"
+    ended = berth(tmp_path, "run", "--report", "-c", program)
+    assert ended == ("", "\n<string> opened no GPU.\n", 0)
+
+
 def test_children_inherit_the_options(folder):
     """Also what was claimed: the memory is theirs, though others count it as held."""
     write(
@@ -160,7 +166,7 @@ REFUSED = {
         1,
         "--gpus 99999999999999999999: this program would see 2 in all.",
     ),
-    "0,2": (1, "--gpus 0,2: there is no GPU 2, this program would see GPUs 0 to 1."),
+    "0,2": (1, "--gpus 0,2: there is no GPU 2, this program would see GPU:0-1."),
     "0": (2, AMBIGUOUS),
     "00": (2, AMBIGUOUS),
     "1,1": (2, "--gpus 1,1: name each GPU once."),
@@ -202,20 +208,70 @@ def test_wrong_gpus_are_refused(here, capsys, text):
     assert refusal(capsys, "--sim", "2xT4", "--gpus", text) == (code, f"berth run: {told}\n")
 
 
-def test_gpus_are_refused_without_any(here, capsys, monkeypatch):
-    told = (
-        "berth run: --gpus {}: this program would see no GPU.\n"
-        "  `berth devices` says why; --sim 2xT4 gives it two simulated ones.\n"
+UNSEEN = {
+    "CUDA_VISIBLE_DEVICES": ("", "CUDA_VISIBLE_DEVICES is empty"),
+    "TF_ENABLED_DEVICE_TYPES": ("CPU", "TF_ENABLED_DEVICE_TYPES names no GPU"),
+    "TF_MIN_GPU_MULTIPROCESSOR_COUNT": (
+        "100",
+        "it has 40 multiprocessors, fewer than 100 (TF_MIN_GPU_MULTIPROCESSOR_COUNT)",
+    ),
+}
+
+
+@pytest.mark.parametrize("gpus", ["1", "0,"])
+@pytest.mark.parametrize("name", UNSEEN)
+def test_hidden_gpus_are_refused(here, capsys, monkeypatch, name, gpus):
+    value, reason = UNSEEN[name]
+    monkeypatch.setenv(name, value)
+    assert refusal(capsys, "--sim", "2xT4", "--gpus", gpus) == (
+        1,
+        f"berth run: --gpus {gpus}: this program would see no GPU.\n"
+        f"  Hidden 0000:02:00.0, 0000:03:00.0: {reason}.\n",
     )
-    assert refusal(capsys, "--gpus", "1") == (1, told.format("1"))
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert refusal(capsys, "--sim", "2xT4", "--gpus", "0,") == (1, told.format("0,"))
+
+
+def test_gpus_are_refused_without_any(here, capsys):
+    assert refusal(capsys, "--gpus", "1") == (
+        1,
+        "berth run: --gpus 1: this program would see no GPU.\n"
+        "  This machine has none that berth can use: --sim 2xT4 gives it two simulated ones.\n",
+    )
     assert refusal(capsys, "--gpus", "x") == (2, f"berth run: --gpus 'x': {WRITE_IT}\n")
+
+
+# The K20m has 13 multiprocessors, and comes first.
+SMALL_FIRST = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "TF_MIN_GPU_MULTIPROCESSOR_COUNT": "14"}
+IGNORED = {
+    "2": "--gpus 2: this program would see 1 in all.",
+    "0,": "--gpus 0,: there is no GPU 0, this program would see GPU:1.",
+}
+
+
+@pytest.mark.parametrize("gpus", IGNORED)
+def test_ignored_gpus_are_refused(here, capsys, monkeypatch, gpus):
+    for name, value in SMALL_FIRST.items():
+        monkeypatch.setenv(name, value)
+    assert refusal(capsys, "--sim", "1xK20m,1xT4", "--gpus", gpus) == (
+        1,
+        f"berth run: {IGNORED[gpus]}\n"
+        "  Hidden 0000:02:00.0: it has 13 multiprocessors, fewer than 14 "
+        "(TF_MIN_GPU_MULTIPROCESSOR_COUNT).\n",
+    )
+
+
+def test_ignored_gpus_are_not_chosen(folder):
+    """Not even if they have more free memory."""
+    words = ["--sim", "1xK20m,1xT4:2GiB", "--gpus", "1", "seen.py"]
+    seen = berth(folder, "run", *words, **SMALL_FIRST).out.splitlines()
+    assert (seen[0], len(seen)) == ("CUDA_VISIBLE_DEVICES 1", 3)
 
 
 def test_gpus_are_among_the_visible(here, capsys, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3")
-    told = "berth run: --gpus 0,3: there is no GPU 3, this program would see GPU 0.\n"
+    told = (
+        "berth run: --gpus 0,3: there is no GPU 3, this program would see GPU:0.\n"
+        "  Hidden 0000:02:00.0, 0000:03:00.0, 0000:83:00.0: CUDA_VISIBLE_DEVICES=3.\n"
+    )
     assert refusal(capsys, "--sim", "4xT4", "--gpus", "0,3") == (1, told)
 
 
@@ -223,7 +279,8 @@ MEMORY = {
     "0": "Cannot read '0' as a share: write a size like 4GiB, or a part like 0.4.",
     "4": "Cannot read '4' as a share: write a size like 4GiB, or a part like 0.4.",
     "nan": "Cannot read 'nan' as a share: write a size like 4GiB, or a part like 0.4.",
-    "much": "Cannot read 'much' as a size: write it like 8GiB or 512MiB.",
+    "0GiB": "Cannot read '0GiB' as a share: write a size like 4GiB, or a part like 0.4.",
+    "50%": "Cannot read '50%' as a share: write a size like 4GiB, or a part like 0.4.",
 }
 
 
@@ -365,6 +422,18 @@ def test_none_are_claimed_of_too_few(used, tmp_path, holders):
     )
     told = "berth run: --gpus 2: only 1 of the 3 GPUs here has room for 2GiB.\n"
     assert (small.err.startswith(told), small.code) == (True, 1)
+    part = berth(tmp_path, "run", "--sim=3xT4", "--gpus=2", "--memory=0.9", "-c", "pass")
+    told = "berth run: --gpus 2: only 1 of the 3 GPUs here has 0.9 of its memory free.\n"
+    assert (part.err.startswith(told), part.code) == (True, 1)
+
+
+def test_forced_growth_claims_little(tmp_path):
+    words = ["--sim", "1xT4", "--gpus", "1", "-v", "-c", ""]
+    ended = berth(tmp_path, "run", *words, TF_FORCE_GPU_ALLOW_GROWTH="true")
+    assert ended.err.splitlines()[-1] == (
+        "berth run: CUDA_VISIBLE_DEVICES=0: most memory is free there, and 120 MiB is reserved "
+        "now."
+    )
 
 
 def test_more_than_a_card_is_all_of_it(used, holders):

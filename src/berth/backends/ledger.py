@@ -38,6 +38,7 @@ from berth.backends.ledger_file import (
     can_share,
     check_directory,
     find_directory,
+    make_directory,
     open_shared,
 )
 from berth.backends.ledger_notes import Holder, Note, read_holders
@@ -324,7 +325,7 @@ def _place(layout: Layout, directory: _Directory) -> tuple[_Key, Path]:
         return (0, 0, name), Path(name)
     folder = find_directory(directory)
     if not os.path.lexists(folder):
-        folder.mkdir(mode=0o700, exist_ok=True)
+        make_directory(folder)
     status = check_directory(folder)
     return (status.st_dev, status.st_ino, name), folder / name
 

@@ -190,6 +190,21 @@ def find_directory(directory: str | os.PathLike[str] | None) -> Path:
     return Path(base, f"berth-{os.geteuid()}")
 
 
+def make_directory(path: Path) -> None:
+    """Make the directory of this user's ledgers."""
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise LedgerError(
+            explain(
+                f"Cannot keep ledgers of simulated GPUs in {path}: it cannot be made "
+                f"({error.strerror}).",
+                "BERTH_LEDGER_DIR names another place: a directory that only you may use, or "
+                "one that can be made.",
+            )
+        ) from None
+
+
 def check_directory(path: Path) -> os.stat_result:
     """Refuse a directory in which anyone else could put a file in our way."""
     status = path.lstat()

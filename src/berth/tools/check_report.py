@@ -180,7 +180,8 @@ def verdict(report: CheckReport) -> str:
         return f"No, it computes on the CPU: {why}."
     if report.exit_code == ALL_WORK:
         kind = "a simulated GPU" if works[0].simulated else "the GPU"
-        more = f", and all {len(works)} GPUs work" if len(works) > 1 else ""
+        all_of_them = "both" if len(works) == 2 else f"all {len(works)}"
+        more = f", and {all_of_them} GPUs work" if len(works) > 1 else ""
         return f"Yes, it computes on {kind}: {report.program.device}{more}."
     if not broken:
         return "No: each device works by itself, but the small program does not."

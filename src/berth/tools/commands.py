@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from typing import NoReturn
 
 from berth.backends.machine import Machine
 from berth.errors import MachineSpecError, OpError
@@ -22,7 +23,7 @@ from berth.tools import top as top_report
 from berth.tools.check import check
 from berth.tools.cli import command_parser
 from berth.tools.completion import script
-from berth.tools.output import busy, show, show_json
+from berth.tools.output import answering, busy, new_console, show, show_json
 
 
 def answer(args: argparse.Namespace) -> int:
@@ -34,19 +35,17 @@ def answer(args: argparse.Namespace) -> int:
         "limits": _limits,
         "top": _top,
     }
+    code = 0
     try:
-        code = commands[args.command](args)
-        sys.stdout.flush()  # here, where a closed pipe can still be answered
-        return code
+        with answering():
+            code = commands[args.command](args)
     except MachineSpecError as error:
         return _fail(error, 2)
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader, `head` for one, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except (OpError, ValueError, RuntimeError, OSError) as error:
         return _fail(error, 1)
+    return code
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -84,19 +83,25 @@ def _top(args: argparse.Namespace) -> int:
         return show_json([m.as_json() for m in top_report.simulated_machines(directory)])
     if args.watch is None:
         return show(top_report.draw(top_report.simulated_machines(directory)))
-    if not sys.stdout.isatty():  # a pipe gets one picture after the other
-        while True:
+    _watch(directory, args.watch)
+
+
+def _watch(directory: str | None, seconds: float) -> NoReturn:
+    """Show who holds memory again and again, until we are interrupted."""
+    console = new_console()
+    if not console.file.isatty() or console.is_dumb_terminal:
+        while True:  # a pipe gets one picture after the other
             show(top_report.draw(top_report.simulated_machines(directory)))
-            sys.stdout.flush()
-            time.sleep(args.watch)
+            print(end="", flush=True)
+            time.sleep(seconds)
     from rich.console import Group  # noqa: PLC0415 - only people need it
     from rich.live import Live  # noqa: PLC0415
 
-    with Live(screen=True, auto_refresh=False) as live:
+    with Live(console=console, screen=True, auto_refresh=False) as live:
         while True:
             machines = top_report.simulated_machines(directory)
             live.update(Group(*top_report.draw(machines)), refresh=True)
-            time.sleep(args.watch)
+            time.sleep(seconds)
 
 
 def _context(args: argparse.Namespace) -> Context:

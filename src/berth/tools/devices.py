@@ -6,7 +6,7 @@ are what a program that starts now would get.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -167,19 +167,15 @@ def _gib(nbytes: int | None) -> str:
 
 def _notes(devices: DeviceReport) -> Iterator[str]:
     gpus = [row for row in devices.devices if row.device_type == "GPU"]
-    limits: dict[str, list[str]] = {}
-    hidden: dict[str, list[str]] = {}
+    limits: dict[str, list[int]] = {}
     for row in gpus:
         for part in row.logical:
-            name = part.name.removeprefix("/device:")
-            limits.setdefault(part.limit_source, []).append(name)
-        if row.hidden_because:
-            hidden.setdefault(row.hidden_because, []).append(row.pci_bus_id)
+            index = int(part.name.removeprefix("/device:GPU:"))
+            limits.setdefault(part.limit_source, []).append(index)
     yield ""
-    for source, names in limits.items():
-        yield f"Limit of {_ranges(names)}: {source}."
-    for reason, names in hidden.items():
-        yield f"Hidden {', '.join(names)}: {reason}."
+    for source, indices in limits.items():
+        yield f"Limit of {gpu_ranges(indices)}: {source}."
+    yield from _hidden_notes(gpus)
     if not gpus:
         yield "No GPU: this machine has none that berth can use."
         yield f"CUDA: {devices.cuda}."
@@ -187,14 +183,28 @@ def _notes(devices: DeviceReport) -> Iterator[str]:
         yield "For a program of yours: BERTH_SIM=4xT4 python program.py"
 
 
-def _ranges(names: list[str]) -> str:
-    """Write names of GPUs in a row as one.
+def why_hidden(devices: Devices) -> list[str]:
+    """Say which GPUs of the machine a program does not see, and why."""
+    return list(_hidden_notes(_hidden_rows(devices)))
 
-    >>> _ranges(["GPU:0", "GPU:1", "GPU:2", "GPU:5"])
+
+def _hidden_notes(gpus: Iterable[DeviceRow]) -> Iterator[str]:
+    hidden: dict[str, list[str]] = {}
+    for row in gpus:
+        if row.hidden_because:
+            hidden.setdefault(row.hidden_because, []).append(row.pci_bus_id)
+    for reason, bus_ids in hidden.items():
+        yield f"Hidden {', '.join(bus_ids)}: {reason}."
+
+
+def gpu_ranges(indices: Iterable[int]) -> str:
+    """Name GPUs, and those in a row as one.
+
+    >>> gpu_ranges([0, 1, 2, 5])
     'GPU:0-2, GPU:5'
     """
     runs: list[list[int]] = []
-    for index in (int(name.removeprefix("GPU:")) for name in names):
+    for index in indices:
         if runs and index == runs[-1][-1] + 1:
             runs[-1].append(index)
         else:

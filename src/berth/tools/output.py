@@ -5,18 +5,48 @@ Tables are drawn by rich, which is loaded when something is drawn. Into a pipe g
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_LEAST_WIDTH = 80
+"""What tables are made for. On a narrower terminal their lines are wrapped, not cut."""
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Let stdout take whatever is written to it, and be closed by its reader.
+
+    What its encoding does not have is spelled out, as it is on stderr: the names of files and
+    programs may hold anything. A reader that has seen enough, as `head` has, is no error.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        yield
+        print(end="", flush=True)  # here, where a closed pipe can still be answered
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def new_console(to: TextIO | None = None) -> Console:
+    """Make what draws on stdout or elsewhere. It takes texts as they are: `[x]` is no style."""
+    from rich.console import Console  # noqa: PLC0415 - only people need it
+
+    return Console(file=to, highlight=False, markup=False)
 
 
 def show(parts: Iterable[Any], to: TextIO | None = None) -> int:
     """Print texts and tables, to stdout if it is not said where to."""
-    from rich.console import Console  # noqa: PLC0415 - only people need it
-
-    console = Console(file=to, highlight=False, markup=False)
+    console = new_console(to)
+    console.width = max(console.width, _LEAST_WIDTH)
     with console.capture() as drawn:
         for part in parts:
             console.print(part, soft_wrap=isinstance(part, str))
@@ -33,7 +63,7 @@ def show_json(data: Any) -> int:
 @contextmanager
 def busy(doing: str) -> Iterator[None]:
     """Show on a terminal what is being done, while it is."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():  # None: it was closed
         yield
         return
     from rich.console import Console  # noqa: PLC0415 - only people need it

@@ -23,7 +23,7 @@ from berth.backends.machine import Machine
 from berth.backends.sim import SimBackend
 from berth.errors import MachineSpecError
 from berth.front.context import Context, context
-from berth.tools.output import show
+from berth.tools.output import answering, show
 from berth.tools.run import memory_table, uses_report
 from berth.tools.run.gpu_choice import Choice, GpusTextError, choose
 from berth.tools.run.program import Program, set_path, start
@@ -145,7 +145,7 @@ def run(args: argparse.Namespace, program: Program) -> int:
         text, file = _read(program, args)
         verdict = _judge(program, text, file, args)
         if args.check:
-            return uses_report.show(verdict, file)
+            return _list_uses(verdict, file)
         choice = _prepare(args)
     except (OSError, SyntaxError, ValueError, LookupError, RuntimeError) as error:
         _say(_complaint(error, program.target))
@@ -160,7 +160,8 @@ def run(args: argparse.Namespace, program: Program) -> int:
     )
     set_path(program, _ON_PATH)
     if args.report:
-        atexit.register(_report, os.path.basename(file))  # after all that the program prints
+        # Comes after all that the program prints.
+        atexit.register(_report, os.path.basename(file), os.getpid())
     return start(program, text, file, shows_all=args.verbose)
 
 
@@ -186,6 +187,13 @@ def _judge(program: Program, text: str | bytes, file: str, args: argparse.Namesp
         return Verdict(args.api, None, True, reading)
     api, because = choose_api(reading.uses)
     return Verdict(api, because, False, reading)
+
+
+def _list_uses(verdict: Verdict, file: str) -> int:
+    code = 0
+    with answering():
+        code = uses_report.show(verdict, file)
+    return code
 
 
 def environment(args: argparse.Namespace) -> dict[str, str]:
@@ -215,9 +223,11 @@ def _prepare(args: argparse.Namespace) -> Choice | None:
     return choice
 
 
-def _report(program: str) -> None:
-    """Print what became of the GPUs' memory."""
-    sys.stdout.flush()
+def _report(program: str, pid: int) -> None:
+    """Print what became of the GPUs' memory; not for the children that a program forks."""
+    if os.getpid() != pid:
+        return
+    print(end="", flush=True)  # does nothing where stdout is closed
     show(["", *memory_table.draw(context().devices, program)], sys.stderr)
 
 
@@ -243,7 +253,7 @@ def _share(text: str) -> str:
 
 
 def _complaint(error: Exception, file: str) -> str:
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) and error.filename is not None:
         return f"can't open file {error.filename!r}: {error.strerror}"
     if isinstance(error, SyntaxError):
         return f"{file}: {what_is_wrong(error)}"

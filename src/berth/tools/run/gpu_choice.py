@@ -1,21 +1,23 @@
 """Which GPUs a program gets: ``berth run --gpus``.
 
-The choice is among the GPUs that are visible here, and becomes CUDA_VISIBLE_DEVICES. A list
-(``0,2``) names them by their numbers. A count takes those with the most free memory, and
-claims it in the machine's ledger at once, so that of two programs that start together
+The choice is among the GPUs that a program would see here, and becomes CUDA_VISIBLE_DEVICES.
+A list (``0,2``) names them by their numbers. A count takes those with the most free memory,
+and claims it in the machine's ledger at once, so that of two programs that start together
 neither gets what the other counted on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from berth.backends.base import PlatformIndex
 from berth.backends.sim import SimBackend
+from berth.devices.device import Device
 from berth.devices.devices import Devices
 from berth.devices.out_of_memory import process_line
 from berth.errors import explain
-from berth.memory.limits import default_limit, wished_limit
+from berth.memory.limits import default_limit
+from berth.tools.devices import gpu_ranges, why_hidden
 from berth.units import format_bytes, parse_count, parse_share
 
 
@@ -37,24 +39,21 @@ def choose(text: str, devices: Devices, env: Mapping[str, str]) -> Choice:
     if text == "none":
         return Choice(())
     numbers = _read_numbers(text)
-    backend = devices.gpu_backend
-    n_gpus = len(backend.devices()) if backend is not None else 0
-    if not n_gpus:
-        raise ValueError(
-            explain(
-                f"--gpus {text}: this program would see no GPU.",
-                "`berth devices` says why; --sim 2xT4 gives it two simulated ones.",
-            )
-        )
+    planned = devices.maker.plan(devices.options())
+    gpus = {gpu.hardware.platform: gpu for gpu in planned if gpu.device_type == "GPU"}
+    if not gpus:
+        raise ValueError(_sees_no_gpu(text, devices))
     if "," in text:
         for number in numbers:
-            if number >= n_gpus:
-                raise ValueError(_no_such_gpu(text, number, n_gpus))
+            if number not in gpus:
+                raise ValueError(_no_such_gpu(text, number, devices, gpus))
         return Choice([PlatformIndex(number) for number in numbers])
-    if numbers[0] > n_gpus:
-        raise ValueError(f"--gpus {text}: this program would see {n_gpus} in all.")
+    if numbers[0] > len(gpus):
+        first_line = f"--gpus {text}: this program would see {len(gpus)} in all."
+        raise ValueError(explain(first_line, *why_hidden(devices)))
+    backend = devices.gpu_backend
     assert isinstance(backend, SimBackend), "the one backend that there is"
-    return _claim(numbers[0], backend, env)
+    return _claim(numbers[0], gpus, backend, env)
 
 
 def _read_numbers(text: str) -> list[int]:
@@ -78,22 +77,38 @@ def _read_numbers(text: str) -> list[int]:
     return numbers
 
 
-def _no_such_gpu(text: str, number: int, n_gpus: int) -> str:
-    known = "GPU 0" if n_gpus == 1 else f"GPUs 0 to {n_gpus - 1}"
-    return f"--gpus {text}: there is no GPU {number}, this program would see {known}."
+def _sees_no_gpu(text: str, devices: Devices) -> str:
+    no_gpu = "This machine has none that berth can use: --sim 2xT4 gives it two simulated ones."
+    first_line = f"--gpus {text}: this program would see no GPU."
+    return explain(first_line, *(why_hidden(devices) or [no_gpu]))
 
 
-def _claim(n_gpus: int, backend: SimBackend, env: Mapping[str, str]) -> Choice:
+def _no_such_gpu(
+    text: str, number: int, devices: Devices, gpus: Iterable[PlatformIndex]
+) -> str:
+    return explain(
+        f"--gpus {text}: there is no GPU {number}, this program would see {gpu_ranges(gpus)}.",
+        *why_hidden(devices),
+    )
+
+
+def _claim(
+    n_gpus: int,
+    planned: Mapping[PlatformIndex, Device],
+    backend: SimBackend,
+    env: Mapping[str, str],
+) -> Choice:
     """Take the GPUs with the most free memory, and what the program will want of it."""
-    infos = backend.devices()
 
     def wanted(gpu: PlatformIndex, free: int) -> int:
-        info = infos[gpu]
-        if env.get("BERTH_GROWTH", "") not in ("", "0"):
+        if gpu not in planned:  # TensorFlow ignores it
+            return 0
+        device = planned[gpu]
+        if device.growth:
             return 1 if free else 0  # it takes what it needs, when it does
-        if env.get("BERTH_MEMORY"):
-            share = parse_share(env["BERTH_MEMORY"])
-            return wished_limit(info.memory_bytes, share, "").nbytes
+        if not device.limit.is_default:
+            return device.limit.nbytes
+        info = device.hardware.info
         others_hold = info.memory_bytes - free
         if others_hold * 2 > info.memory_bytes:  # as `out_of_memory.is_taken` has it
             return 0
@@ -101,22 +116,30 @@ def _claim(n_gpus: int, backend: SimBackend, env: Mapping[str, str]) -> Choice:
 
     gpus = backend.claim(n_gpus, wanted)
     if len(gpus) < n_gpus:
-        raise ValueError(_not_to_be_had(n_gpus, len(gpus), backend, env.get("BERTH_MEMORY")))
+        memory = env.get("BERTH_MEMORY", "").strip()
+        raise ValueError(_no_room(n_gpus, len(gpus), planned, backend, memory))
     choice = Choice(gpus, min(backend.claimed(gpu) for gpu in gpus))
     choice.backend = backend
     return choice
 
 
-def _not_to_be_had(n_wanted: int, n_good: int, backend: SimBackend, memory: str | None) -> str:
-    n_gpus, room = len(backend.devices()), f"room for {memory}" if memory else "room enough"
-    few = f"only {n_good} of the {n_gpus} GPUs" if n_good else "none of the GPUs"
+def _no_room(
+    n_wanted: int,
+    n_good: int,
+    gpus: Mapping[PlatformIndex, Device],
+    backend: SimBackend,
+    memory: str,
+) -> str:
+    room = f"{memory} of its memory free" if memory else "room enough"
+    if memory and isinstance(parse_share(memory), int):
+        room = f"room for {memory}"
+    few = f"only {n_good} of the {len(gpus)} GPUs" if n_good else "none of the GPUs"
     lines = []
-    for gpu, info in enumerate(backend.devices()):
-        free, total = backend.memory(PlatformIndex(gpu))
-        lines.append(
-            f"GPU:{gpu} ({info.model}): {format_bytes(free)} of {format_bytes(total)} free"
-        )
-        lines += [f"  {process_line(p)}" for p in backend.processes(PlatformIndex(gpu))]
+    for gpu, device in gpus.items():
+        model = device.hardware.info.model
+        free, total = backend.memory(gpu)
+        lines.append(f"GPU:{gpu} ({model}): {format_bytes(free)} of {format_bytes(total)} free")
+        lines += [f"  {process_line(p)}" for p in backend.processes(gpu)]
     return explain(
         f"--gpus {n_wanted}: {few} here {'has' if n_good < 2 else 'have'} {room}.",
         *lines,

@@ -62,7 +62,7 @@ class Program(NamedTuple):
         if self.kind == "code":
             return self.target, "<string>"
         if self.target == "-":
-            return sys.stdin.buffer.read(), "<stdin>"
+            return sys.stdin.buffer.read() if sys.stdin else b"", "<stdin>"  # none: closed
         path = self.target
         if self.kind == "module":
             path = self._find_module()
@@ -72,7 +72,8 @@ class Program(NamedTuple):
             if spec is None:
                 raise LookupError(f"can't find '__main__' module in {path!r}")
             return spec.loader.get_source("__main__") or "", os.path.join(path, "__main__.py")
-        return Path(path).read_bytes(), path
+        with open(path, "rb") as file:  # a Path would take an empty name for a folder
+            return file.read(), path
 
     def _find_module(self) -> str:
         """Find the file of a module, in the program's own folder or on the path."""
@@ -164,15 +165,17 @@ def _show(hook: Hook, error: BaseException) -> None:
 
 
 def _show_without_berth(hook: Hook, error: BaseException) -> None:
-    """Show an error, and those that led to it, by the lines of the program alone."""
+    """Show an error, and all that belong to it, by the lines of the program alone."""
     waiting, seen = [error], {id(error)}
     while waiting:
         each = waiting.pop()
         each.__traceback__ = _without_berth(each.__traceback__)
-        for earlier in (each.__cause__, each.__context__):
-            if earlier is not None and id(earlier) not in seen:
-                seen.add(id(earlier))
-                waiting.append(earlier)
+        inside = getattr(each, "exceptions", ())  # a group has them, from Python 3.11 on
+        members = inside if isinstance(inside, tuple) else ()
+        for other in (each.__cause__, each.__context__, *members):
+            if isinstance(other, BaseException) and id(other) not in seen:
+                seen.add(id(other))
+                waiting.append(other)
     _show(hook, error)
 
 

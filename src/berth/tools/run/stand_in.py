@@ -1,15 +1,16 @@
 """berth in TensorFlow's place: the module `tensorflow` of a program, and those below it.
 
-`take_the_place_of` puts a `StandIn` where a program looks for TensorFlow, of the version that
-BERTH_API names (v1 or v2). It has the public names of berth's face and no others; a name that
-is not there is an error that says so, at which line, and what there is instead. Modules
-below are made when they are asked for, by attribute or by import.
+`become_tensorflow` makes a `StandIn` of the module that a program imports as TensorFlow, of
+the version that BERTH_API names (v1 or v2). It has the public names of berth's face and no
+others; a name that is not there is an error that says so, at which line, and what there is
+instead. Modules below are imported when they are asked for, by attribute too.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, cast
@@ -32,12 +33,15 @@ from berth.tools.run.names import (
 class StandIn(ModuleType):
     """One of TensorFlow's modules, with what berth has of it."""
 
-    def __init__(self, name: str, api: API, face: ModuleType | None) -> None:
-        super().__init__(name, face.__doc__ if face else "Modules of TensorFlow.")
-        self.__path__: list[str] = []  # so that modules below can be imported
+    _api: API
+    _face: ModuleType | None
+
+    def stand_for(self, api: API, place: str) -> None:
+        """Take the names of a module; `place` is the path from the module `tensorflow` on."""
         self._api = api
-        self._face = face
-        self.__dict__.update(version_names(api, self._place))
+        self._face = module_at(api, place)
+        self.__doc__ = self._face.__doc__ if self._face else "Modules of TensorFlow."
+        self.__dict__.update(version_names(api, place))
 
     @property
     def _place(self) -> str:
@@ -51,7 +55,7 @@ class StandIn(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         path = f"{self._place}.{name}".lstrip(".")
         if is_folder(path) or module_at(self._api, path) is not None:
-            value: Any = _module_below(self._api, path)
+            value: Any = import_module(f"{ROOT}.{path}")
         elif self._face is not None and name in public_names(self._face):
             value = getattr(self._face, name)
         else:
@@ -83,30 +87,26 @@ class _Finder:
         return ModuleSpec(name, cast(Any, self), is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        place = spec.name[len(ROOT) + 1 :]
-        return StandIn(spec.name, self._api, module_at(self._api, place))
+        return StandIn(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Do nothing more: what it has is looked up."""
+        assert isinstance(module, StandIn), "what `create_module` has made"
+        module.stand_for(self._api, module._place)
 
 
-def _module_below(api: API, path: str) -> ModuleType:
-    """Return the stand-in for a module below `tensorflow`."""
-    name = f"{ROOT}.{path}"
-    if name not in sys.modules:
-        sys.modules[name] = StandIn(name, api, module_at(api, path))
-    return sys.modules[name]
+def become_tensorflow(module: ModuleType) -> None:
+    """Make the module that is being imported as `tensorflow` a stand-in.
 
-
-def take_the_place_of(name: str) -> None:
-    """Put a stand-in where a module is being imported."""
+    It stays the same object: other threads may have it already, and wait for it to be done.
+    """
     api: API = "v1" if context().asked_api() == "v1" else "v2"
-    root = StandIn(name, api, module_at(api, ""))
-    root.__spec__, root.__file__ = sys.modules[name].__spec__, sys.modules[name].__file__
+    module.__class__ = StandIn
+    assert isinstance(module, StandIn)
+    module.stand_for(api, "")
     if api == "v1":
         start_with_graphs()
-    sys.meta_path.insert(0, cast(Any, _Finder(api)))
-    sys.modules[name] = root
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):  # if not reloaded
+        sys.meta_path.insert(0, cast(Any, _Finder(api)))
 
 
 def _complaint(first_line: str, api: API, path: str) -> str:

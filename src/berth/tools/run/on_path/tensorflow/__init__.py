@@ -3,6 +3,9 @@
 The folder around this package is on such a program's path, before all others but its own.
 """
 
-from berth.tools.run.stand_in import take_the_place_of
+import sys
 
-take_the_place_of(__name__)
+from berth.tools.run.stand_in import become_tensorflow
+
+become_tensorflow(sys.modules[__name__])
+del sys, become_tensorflow  # which TensorFlow does not have
