@@ -67,3 +67,13 @@ def test_variable_that_does_not_fit_names_a_free_gpu(sim, eager):
     with pytest.raises(ResourceExhaustedError) as error:
         berth.Variable(berth.zeros([8192, 4096]))
     assert "It fits on GPU:1" in error.value.message
+
+
+@pytest.mark.parametrize("size", [2**40, 2**62])
+def test_more_than_the_host_has_is_refused(eager, size):
+    with pytest.raises(ResourceExhaustedError) as error:
+        berth.zeros([size])
+    assert error.value.message.startswith(
+        f"OOM when allocating tensor with shape[{size}] and type float on "
+        "/job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu"
+    )

@@ -20,6 +20,7 @@ from berth.callsite import mark_caller
 from berth.devices.device import Device
 from berth.devices.out_of_memory import allocate_tensor
 from berth.dtypes import DType, string
+from berth.errors import ResourceExhaustedError
 from berth.memory.buffer import Holder
 from berth.ops.opdef import Attrs, Kernel, Launch, OpDef, OutputType, Parts
 from berth.ops.shape import Known
@@ -47,10 +48,24 @@ def new_array(
             return np.empty(dims, dtype.np_dtype)
         buffer = device.try_allocate(nbytes, holder())
         if buffer is None:
-            return np.empty(dims, dtype.np_dtype)
+            return _empty_on_host(device, dims, dtype)
     else:
         buffer = allocate_tensor(device, holder(), dims, dtype.np_dtype, elsewhere=devices)
     return device.view(buffer, dims, dtype.np_dtype)
+
+
+def _empty_on_host(device: Device, dims: Known, dtype: DType) -> Array:
+    """Ask NumPy for memory; say as TensorFlow does if there is not so much."""
+    try:
+        return np.empty(dims, dtype.np_dtype)
+    except (MemoryError, ValueError):  # it does not fit, or no array could be so large
+        shape = ",".join(map(str, dims))
+        raise ResourceExhaustedError(
+            None,
+            None,
+            f"OOM when allocating tensor with shape[{shape}] and type {dtype.type_string} on "
+            f"{device.name} by allocator cpu",
+        ) from None
 
 
 def compute(

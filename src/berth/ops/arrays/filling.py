@@ -115,7 +115,9 @@ def _full(shape: Any, value: Any, dtype: DType, name: str) -> Any:
         elif not is_integer(shape) and math.prod(dims) < _CONSTANT_BELOW:
             return constant(np.full(dims, scalar, dtype.np_dtype), dtype, name=name)
         else:
-            shape = constant(np.array(dims, np.int32), name="shape_as_tensor")
+            fits = all(size < 2**31 for size in dims)
+            sizes = np.array(dims, np.int32 if fits else np.int64)
+            shape = constant(sizes, name="shape_as_tensor")
     elif not shape.dims:
         shape = reshape(shape, [-1])
     return fill(shape, constant(scalar, dtype), name=name)
