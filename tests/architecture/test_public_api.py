@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 
 import pytest
@@ -64,6 +65,19 @@ def test_public_functions_are_documented(name):
         if callable(getattr(module, public)) and not getattr(module, public).__doc__
     ]
     assert undocumented == []
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_public_operations_have_an_example(name):
+    module = importlib.import_module(name)
+    functions = [getattr(module, public) for public in module.__all__]
+    silent = [
+        function.__name__
+        for function in functions
+        if inspect.isfunction(function) and function.__module__.startswith("berth.ops.")
+        if ">>>" not in (function.__doc__ or "")
+    ]
+    assert silent == []
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -107,7 +107,13 @@ PLACEHOLDER = OpDef("Placeholder", "", _placeholder_type, kernels=_NOTHING, is_s
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
-    """Make a tensor whose value every run must be fed."""
+    """Make a tensor whose value every run must be fed.
+
+    >>> from berth.graph.graph import Graph
+    >>> with Graph().as_default():
+    ...     placeholder("float32", [None, 3])
+    <tf.Tensor 'Placeholder:0' shape=(None, 3) dtype=float32>
+    """
     attrs = {"dtype": as_dtype(dtype).base_dtype, "shape": TensorShape(shape)}
     return apply(PLACEHOLDER, (), attrs, name)
 
@@ -130,7 +136,13 @@ PLACEHOLDER_WITH_DEFAULT = OpDef(
 
 
 def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Any:
-    """Make a tensor that a run may feed; else it has the value of another."""
+    """Make a tensor that a run may feed; else it has the value of another.
+
+    >>> from berth.graph.graph import Graph
+    >>> with Graph().as_default():
+    ...     placeholder_with_default([1.0, 2.0], [None])
+    <tf.Tensor 'PlaceholderWithDefault:0' shape=(None,) dtype=float32>
+    """
     attrs = {"shape": TensorShape(shape)}
     output = apply(PLACEHOLDER_WITH_DEFAULT, (input,), attrs, name)
     output.dims = attrs["shape"].dims_or_none  # what may be fed, not what the default is

@@ -83,7 +83,11 @@ def as_string(
     fill: str = "",
     name: str | None = None,
 ) -> Any:
-    """Write each element as text."""
+    """Write each element as text.
+
+    >>> as_string([1, 2]).numpy().tolist()
+    [b'1', b'2']
+    """
     attrs = {
         "fill": fill,
         "precision": precision,
@@ -150,7 +154,11 @@ STRING_JOIN = OpDef("StringJoin", "inputs:string*", _joined_type, kernels=host_o
 
 
 def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
-    """Join strings, element by element."""
+    """Join strings, element by element.
+
+    >>> string_join(["a", "b"], separator="-").numpy()
+    b'a-b'
+    """
     return apply(STRING_JOIN, tuple(inputs), {"separator": separator}, name)
 
 
@@ -257,6 +265,9 @@ def py_func(
     """Call a function of Python's, with arrays and for arrays.
 
     What it returns may have any shape; ``set_shape`` says what is known of it.
+
+    >>> py_func(lambda x: x + 1, [[1, 2]], "int32").numpy().tolist()
+    [2, 3]
     """
     if not callable(func):
         raise ValueError(

@@ -69,14 +69,21 @@ def _comparison(name: str, symbol: str, holds: Holds) -> tuple[Any, Any]:
     ) -> Any:
         return check(x, y, data, summarize, message, name)
 
-    return _named(name, f"x {symbol} y, element by element", assertion, assertion_v1)
+    return _named((assertion, assertion_v1), name, f"x {symbol} y", f"{_EXAMPLES[symbol]}, [0]")
 
 
-def _named(name: str, what: str, assertion: Any, assertion_v1: Any) -> tuple[Any, Any]:
-    for function, suffix in ((assertion, ""), (assertion_v1, "_v1")):
+_EXAMPLES = {"==": "[0]", "!=": "[1]", "<": "[-1]", "<=": "[0]", ">": "[1]", ">=": "[0]"}
+"""What compares so with 0."""
+
+
+def _named(faces: tuple[Any, Any], name: str, what: str, example: str) -> tuple[Any, Any]:
+    """Name and describe both faces of an assertion."""
+    for function, suffix in zip(faces, ("", "_v1"), strict=True):
         function.__name__ = function.__qualname__ = f"{name}{suffix}"
-        function.__doc__ = f"Fail unless {what}."
-    return assertion, assertion_v1
+        function.__doc__ = (
+            f"Fail unless {what}, element by element.\n\n>>> {name}{suffix}({example})\n"
+        )
+    return faces
 
 
 def _compare_now(
@@ -177,7 +184,7 @@ def _sign(name: str, symbol: str, holds: Holds) -> tuple[Any, Any]:
     ) -> Any:
         return check(x, data, summarize, message, name)
 
-    return _named(name, f"x {symbol} 0, element by element", assertion, assertion_v1)
+    return _named((assertion, assertion_v1), name, f"x {symbol} 0", _EXAMPLES[symbol])
 
 
 assert_positive, assert_positive_v1 = _sign("assert_positive", ">", compare.greater)
@@ -218,7 +225,10 @@ def assert_near_v1(
     message: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Fail unless x and y are nearly equal, as `assert_near`."""
+    """Fail unless x and y are nearly equal, as `assert_near`.
+
+    >>> assert_near_v1([1.0], [1.0])
+    """
     with scope("assert_near", name):
         x = convert(x, None, "x")
         y = convert(y, x.dtype if not hasattr(y, "dtype") else None, "y")

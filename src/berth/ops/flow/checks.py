@@ -79,7 +79,10 @@ def assert_rank_v1(
     message: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Fail as `assert_rank` does; in a run, with data of one's own."""
+    """Fail as `assert_rank` does; in a run, with data of one's own.
+
+    >>> assert_rank_v1([[1]], 2)
+    """
     name = name or "assert_rank"
     return _check_rank(x, [rank], "", _is, message, name, data, summarize)
 
@@ -103,7 +106,10 @@ def assert_rank_at_least_v1(
     message: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Fail as `assert_rank_at_least` does; in a run, with data of one's own."""
+    """Fail as `assert_rank_at_least` does; in a run, with data of one's own.
+
+    >>> assert_rank_at_least_v1([[1]], 1)
+    """
     name = name or "assert_rank_at_least"
     return _check_rank(x, [rank], "at least ", _is_at_least, message, name, data, summarize)
 
@@ -126,7 +132,10 @@ def assert_rank_in_v1(
     message: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Fail as `assert_rank_in` does; in a run, with data of one's own."""
+    """Fail as `assert_rank_in` does; in a run, with data of one's own.
+
+    >>> assert_rank_in_v1([[1]], [1, 2])
+    """
     name = name or "assert_rank_in"
     return _check_rank(x, list(ranks), "in ", _is, message, name, data, summarize)
 
@@ -182,7 +191,11 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
 
 
 def assert_scalar_v1(tensor: Any, name: str | None = None, message: str | None = None) -> Any:
-    """Return a tensor; fail unless it has no axes, as `assert_scalar`."""
+    """Return a tensor; fail unless it has no axes, as `assert_scalar`.
+
+    >>> assert_scalar_v1(1.0).numpy().item()
+    1.0
+    """
     return assert_scalar(tensor, message, name)
 
 
@@ -237,6 +250,10 @@ def assert_all_finite(x: Any, message: str, name: str | None = None) -> Any:
 def verify_tensor_all_finite(
     t: Any = None, msg: Any = None, name: str | None = None, x: Any = None, message: Any = None
 ) -> Any:
-    """Return a tensor; a run fails unless all of its elements are finite."""
+    """Return a tensor; a run fails unless all of its elements are finite.
+
+    >>> verify_tensor_all_finite([1.0, 2.0], "not finite").numpy().tolist()
+    [1.0, 2.0]
+    """
     tensor, text = x if t is None else t, message if msg is None else msg
     return assert_all_finite(tensor, text, name)

@@ -30,7 +30,10 @@ NO_OP = OpDef("NoOp", "", no_outputs, kernels=everywhere(bind_nothing))
 
 
 def no_op(name: str | None = None) -> Any:
-    """Make an operation that does nothing, to wait for others or to be waited for."""
+    """Make an operation that does nothing, to wait for others or to be waited for.
+
+    >>> no_op()
+    """
     return apply(NO_OP, (), {}, name)
 
 
@@ -38,6 +41,8 @@ def group(*inputs: Any, name: str | None = None) -> Any:
     """Make an operation that is done when all the inputs are.
 
     Inputs on several devices are gathered on each, so that devices wait for one another once.
+
+    >>> group()
     """
     by_device: dict[str, list[Any]] = {}
     for item in _flat(inputs):
@@ -94,7 +99,11 @@ def tuple(tensors: Any, control_inputs: Any = None, name: str | None = None) -> 
 
 
 def tuple_v1(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
-    """Return tensors that are there only when all of them are, as `tuple`."""
+    """Return tensors that are there only when all of them are, as `tuple`.
+
+    >>> tuple_v1([1, 2])
+    [1, 2]
+    """
     return tuple(tensors, control_inputs, name)
 
 

@@ -284,7 +284,12 @@ def conv2d_v1(
     name: str | None = None,
     filters: Any = None,
 ) -> Any:
-    """Do as `conv2d`, with the arguments of TensorFlow 1."""
+    """Do as `conv2d`, with the arguments of TensorFlow 1.
+
+    >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
+    >>> conv2d_v1(image, [[[[2.0]]]], [1, 1, 1, 1], "SAME").numpy().ravel().tolist()
+    [2.0, 4.0, 6.0, 8.0]
+    """
     filters = either_name("filter", filter, "filters", filters)
     return conv2d(input, filters, strides, padding, data_format, dilations, name)
 
@@ -321,7 +326,11 @@ def conv2d_transpose_v1(
     filters: Any = None,
     dilations: Any = None,
 ) -> Any:
-    """Do as `conv2d_transpose`, with the arguments of TensorFlow 1."""
+    """Do as `conv2d_transpose`, with the arguments of TensorFlow 1.
+
+    >>> conv2d_transpose_v1([[[[1.0]]]], [[[[2.0]]]], [1, 1, 1, 1], [1, 1, 1, 1]).numpy().item()
+    2.0
+    """
     filters = either_name("filter", filter, "filters", filters)
     value = either_name("value", value, "input", input)
     return conv2d_transpose(

@@ -58,7 +58,11 @@ def conv1d_v1(
     input: Any = None,
     dilations: Any = None,
 ) -> Any:
-    """Do as `conv1d`, with the arguments of TensorFlow 1."""
+    """Do as `conv1d`, with the arguments of TensorFlow 1.
+
+    >>> conv1d_v1([[[1.0], [2.0]]], [[[3.0]]], 1, "SAME").numpy().ravel().tolist()
+    [3.0, 6.0]
+    """
     value = either_name("value", value, "input", input)
     return conv1d(value, filters, stride, padding, data_format or "NWC", dilations, name)
 
@@ -145,7 +149,12 @@ def convolution_v1(
     filters: Any = None,
     dilations: Any = None,
 ) -> Any:
-    """Do as `convolution`, with the arguments of TensorFlow 1."""
+    """Do as `convolution`, with the arguments of TensorFlow 1.
+
+    >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
+    >>> convolution_v1(image, [[[[2.0]]]], "SAME").numpy().ravel().tolist()
+    [2.0, 4.0, 6.0, 8.0]
+    """
     filters = either_name("filter", filter, "filters", filters)
     dilations = either_name("dilations", dilations, "dilation_rate", dilation_rate)
     return convolution(input, filters, strides, padding, data_format, dilations, name)

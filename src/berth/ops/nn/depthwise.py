@@ -147,7 +147,12 @@ def depthwise_conv2d_v1(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Any:
-    """Do as `depthwise_conv2d`, with the arguments of TensorFlow 1."""
+    """Do as `depthwise_conv2d`, with the arguments of TensorFlow 1.
+
+    >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
+    >>> depthwise_conv2d_v1(image, [[[[2.0]]]], [1, 1, 1, 1], "SAME").numpy().ravel().tolist()
+    [2.0, 4.0, 6.0, 8.0]
+    """
     dilations = either_name("dilations", dilations, "rate", rate)
     return depthwise_conv2d(input, filter, strides, padding, data_format, dilations, name)
 
@@ -161,7 +166,13 @@ def depthwise_conv2d_native(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Any:
-    """Do as `depthwise_conv2d`, under the operation's own name."""
+    """Do as `depthwise_conv2d`, under the operation's own name.
+
+    >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
+    >>> output = depthwise_conv2d_native(image, [[[[2.0]]]], [1, 1, 1, 1], "SAME")
+    >>> output.numpy().ravel().tolist()
+    [2.0, 4.0, 6.0, 8.0]
+    """
     attrs = window_attrs("DepthwiseConv2dNative", strides, padding, data_format, dilations)
     return apply(DEPTHWISE, (input, filter), attrs, name)
 
@@ -250,7 +261,13 @@ def separable_conv2d_v1(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Any:
-    """Do as `separable_conv2d`, with the arguments of TensorFlow 1."""
+    """Do as `separable_conv2d`, with the arguments of TensorFlow 1.
+
+    >>> image = [[[[1.0]]]]
+    >>> output = separable_conv2d_v1(image, [[[[2.0]]]], [[[[3.0]]]], [1, 1, 1, 1], "SAME")
+    >>> output.numpy().item()
+    6.0
+    """
     dilations = either_name("dilations", dilations, "rate", rate)
     return separable_conv2d(
         input,

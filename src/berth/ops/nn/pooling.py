@@ -94,7 +94,11 @@ def max_pool_v1(
     name: str | None = None,
     input: Any = None,
 ) -> Any:
-    """Do as `max_pool2d`, with the arguments of TensorFlow 1."""
+    """Do as `max_pool2d`, with the arguments of TensorFlow 1.
+
+    >>> max_pool_v1([[[[1.0], [2.0]], [[3.0], [4.0]]]], 2, 2, "VALID").numpy().item()
+    4.0
+    """
     value = either_name("value", value, "input", input)
     return max_pool2d(value, ksize, strides, padding, data_format, name or "MaxPool")
 
@@ -143,7 +147,11 @@ def avg_pool_v1(
     name: str | None = None,
     input: Any = None,
 ) -> Any:
-    """Do as `avg_pool2d`, with the arguments of TensorFlow 1."""
+    """Do as `avg_pool2d`, with the arguments of TensorFlow 1.
+
+    >>> avg_pool_v1([[[[1.0], [2.0]], [[3.0], [4.0]]]], 2, 2, "VALID").numpy().item()
+    2.5
+    """
     value = either_name("value", value, "input", input)
     return avg_pool2d(value, ksize, strides, padding, data_format, name or "AvgPool")
 
@@ -255,7 +263,12 @@ def max_pool_with_argmax_v1(
     output_dtype: Any = None,
     include_batch_in_index: bool = False,
 ) -> Any:
-    """Do as `max_pool_with_argmax`, with the arguments of TensorFlow 1."""
+    """Do as `max_pool_with_argmax`, with the arguments of TensorFlow 1.
+
+    >>> best, where = max_pool_with_argmax_v1([[[[1.0], [2.0]], [[3.0], [4.0]]]], 2, 2, "VALID")
+    >>> best.numpy().item(), where.numpy().item()
+    (4.0, 3)
+    """
     dtype = either_name("output_dtype", output_dtype, "Targmax", Targmax)
     return max_pool_with_argmax(
         input,

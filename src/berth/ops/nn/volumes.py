@@ -88,7 +88,11 @@ def conv3d_v1(
     name: str | None = None,
     filters: Any = None,
 ) -> Any:
-    """Do as `conv3d`, with the arguments of TensorFlow 1."""
+    """Do as `conv3d`, with the arguments of TensorFlow 1.
+
+    >>> conv3d_v1([[[[[1.0]]]]], [[[[[2.0]]]]], [1, 1, 1, 1, 1], "SAME").numpy().item()
+    2.0
+    """
     filters = either_name("filter", filter, "filters", filters)
     return conv3d(input, filters, strides, padding, data_format, dilations, name)
 

@@ -50,7 +50,10 @@ _n_unseeded: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
 def set_random_seed(seed: int | None) -> None:
-    """Set the seed of the current graph, for the operations that are made from now on."""
+    """Set the seed of the current graph, for the operations that are made from now on.
+
+    >>> set_random_seed(7)
+    """
     builder: Any = current()
     builder.seed = seed
 
