@@ -58,7 +58,7 @@ def face_of(module: str) -> Any:
 def _berth() -> Any:
     tf = importlib.import_module("berth.compat.v1")
     apply = importlib.import_module("berth.ops.builder").apply
-    gradients = importlib.import_module("berth.graph.autodiff").gradients
+    gradients = importlib.import_module("berth.autodiff.backprop").gradients
     modules = "bias convolution depthwise losses lrn pooling pooling_ops"
     bias, convolution, depthwise, losses, lrn, pooling, pooling_ops = (
         importlib.import_module(f"berth.ops.nn.{module}") for module in modules.split()

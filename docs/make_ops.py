@@ -21,7 +21,13 @@ from berth.ops.opdef import CATALOGUE, NOT_DIFFERENTIABLE, OpDef
 PAGE = Path(__file__).with_name("ops.md")
 NAMES = Path(__file__).with_name("tensorflow-names.txt")
 MODULES = ("", "bitwise", "debugging", "linalg", "math", "nn", "random", "strings")
-OPERATIONS = ("berth.ops.", "berth.graph.")
+OPERATIONS = (
+    "berth.ops.",
+    "berth.graph.",
+    "berth.control_flow.",
+    "berth.autodiff.",
+    "berth.variables.",
+)
 """Where the functions live that are made of operations."""
 KINDS = {
     "float": FLOATING,

@@ -13,8 +13,8 @@ from contextlib import ExitStack
 import pytest
 from hypothesis import settings
 
+from berth.eager.mode import set_eager
 from berth.front.context import Context
-from berth.front.mode import set_eager
 
 # Simulated machines are shared between processes: those of this run keep to themselves.
 LEDGERS = tempfile.mkdtemp(prefix="berth-tests-")

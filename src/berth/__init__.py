@@ -8,11 +8,14 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from berth import both, config, debugging, dtypes, errors, math
+from berth.autodiff.backprop import gradients
+from berth.autodiff.tape import GradientTape
 from berth.both import *
+from berth.control_flow.cond import cond
+from berth.control_flow.while_loop import while_loop
 from berth.devices.spec import DeviceSpecV2 as DeviceSpec
-from berth.front.context import reset, simulate, trim
-from berth.front.device_scope import device
-from berth.front.eager_scope import (
+from berth.eager.mode import executing_eagerly, init_scope
+from berth.eager.scope import (
     UnconnectedGradients,
     control_dependencies,
     convert_to_tensor,
@@ -20,21 +23,13 @@ from berth.front.eager_scope import (
     is_tensor,
     name_scope,
 )
-from berth.front.eager_variable import Variable
-from berth.front.function import function
-from berth.front.mode import executing_eagerly, init_scope
-from berth.front.tensor_spec import TensorSpec
+from berth.eager.variable import Variable
+from berth.front.context import reset, simulate, trim
+from berth.front.device_scope import device
 from berth.front.why import why
-from berth.graph.autodiff import gradients
-from berth.graph.control_flow import cond
+from berth.functions.function import function
+from berth.functions.tensor_spec import TensorSpec
 from berth.graph.expect import expect_device
-from berth.graph.initializers import Constant as constant_initializer
-from berth.graph.initializers import Ones as ones_initializer
-from berth.graph.initializers import RandomNormal as random_normal_initializer
-from berth.graph.initializers import RandomUniform as random_uniform_initializer
-from berth.graph.initializers import Zeros as zeros_initializer
-from berth.graph.tape import GradientTape
-from berth.graph.while_loop import while_loop
 from berth.ops.arrays.filling import ones_like_v2 as ones_like
 from berth.ops.arrays.filling import zeros_like_v2 as zeros_like
 from berth.ops.arrays.gathering import gather_v2 as gather
@@ -52,6 +47,11 @@ from berth.ops.flow.control import tuple
 from berth.ops.reductions.extremes import argmax_v2 as argmax
 from berth.ops.reductions.extremes import argmin_v2 as argmin
 from berth.ops.reductions.norms import norm
+from berth.variables.initializers import Constant as constant_initializer
+from berth.variables.initializers import Ones as ones_initializer
+from berth.variables.initializers import RandomNormal as random_normal_initializer
+from berth.variables.initializers import RandomUniform as random_uniform_initializer
+from berth.variables.initializers import Zeros as zeros_initializer
 
 if TYPE_CHECKING:
     from berth import (

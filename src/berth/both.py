@@ -1,5 +1,8 @@
 """The names that both faces have: ``tf.add`` is one function in either."""
 
+from berth.autodiff.custom_gradient import custom_gradient
+from berth.control_flow.cond import case, switch_case
+from berth.control_flow.map_fn import foldl, foldr, map_fn, scan
 from berth.dtypes import (
     DType,
     as_dtype,
@@ -22,12 +25,8 @@ from berth.dtypes import (
 from berth.dtypes import bool_ as bool
 from berth.dtypes import float16 as half
 from berth.dtypes import float64 as double
-from berth.graph.control_flow import case, switch_case
-from berth.graph.custom_gradient import custom_gradient
 from berth.graph.graph import Graph
-from berth.graph.loops import foldl, foldr, map_fn, scan
 from berth.graph.operation import Operation
-from berth.graph.variable import VariableAggregation, VariableSynchronization
 from berth.ops.arrays.agreement import (
     bitcast,
     broadcast_dynamic_shape,
@@ -140,6 +139,7 @@ from berth.ops.reductions.reduction import (
 from berth.ops.reductions.statistics import reduce_logsumexp
 from berth.ops.reductions.sums import scalar_mul
 from berth.ops.shape import TensorShape
+from berth.variables.variable import VariableAggregation, VariableSynchronization
 
 newaxis = None
 """A new axis, in an index: ``x[:, tf.newaxis]``."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from berth.devices.device import Device
 from berth.front.context import context
-from berth.front.message import (
+from berth.front.options import ConfigProto, device_options
+from berth.front.proto import (
     Message,
     int_field,
     long_field,
@@ -14,7 +15,6 @@ from berth.front.message import (
     repeated_field,
     str_field,
 )
-from berth.front.options import ConfigProto, device_options
 
 __all__ = ["DeviceAttributes", "list_local_devices"]
 

@@ -1,6 +1,6 @@
 """``tf.initializers``: first values for variables."""
 
-from berth.graph.initializers import (
+from berth.variables.initializers import (
     Constant,
     GlorotNormal,
     GlorotUniform,

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from berth.front.timeline import Timeline
+from berth.session.timeline import Timeline
 
 __all__ = ["Timeline"]

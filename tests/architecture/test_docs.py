@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from berth.backends.profiles import PROFILES
-from berth.front.mode import set_eager
+from berth.eager.mode import set_eager
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

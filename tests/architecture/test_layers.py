@@ -18,15 +18,23 @@ LAYERS = (
     "devices",
     "ops",
     "graph",
+    "variables",
+    "autodiff",
+    "control_flow",
     "plan",
     "run",
     "front",
-    "face",
+    "eager",
+    "functions",
+    "session",
+    "public",
     "train",
+    "data",
+    "keras",
     "tools",
 )
 BASE = {"errors", "units", "callsite", "deferred", "dtypes"}
-FACES = {
+PUBLIC = {
     "berth",
     "__version__",
     "bitwise",
@@ -61,8 +69,8 @@ def layer_of(module: str) -> str:
     top = [*module.split("."), "berth"][1]
     if top in BASE:
         return "base"
-    if top in FACES:
-        return "face"
+    if top in PUBLIC:
+        return "public"
     return "tools" if top in TOOLS else top
 
 

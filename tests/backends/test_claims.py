@@ -241,11 +241,11 @@ def _race(machine, folder, barrier, answers, n_rounds):
 class Child:
     """Another process with a ledger, that may be the heir of one."""
 
-    def __init__(self, folder: Path, heir_of: int | None) -> None:
+    def __init__(self, folder: Path, parent_pid: int | None) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["tests.backends.test_claims"])
         self.pipe, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs, folder, heir_of))
+        self.process = context.Process(target=_serve, args=(theirs, folder, parent_pid))
         self.process.start()
         theirs.close()
 
@@ -263,8 +263,8 @@ def _of_one(wanted, card, free):
     return wanted.get(card, 0)
 
 
-def _serve(pipe, folder, heir_of):
-    ledger = Ledger.open(Machine.parse("2xT4:1MiB"), folder, heir_of)
+def _serve(pipe, folder, parent_pid):
+    ledger = Ledger.open(Machine.parse("2xT4:1MiB"), folder, parent_pid)
     while words := pipe.recv():
         name, *numbers = words
         try:
@@ -344,5 +344,5 @@ def test_heir_does_not_count_claims_as_use(backend):
     gpus.claim(1, lambda gpu, free: free)
     [process] = gpus.processes(0)
     assert process.pid == os.getpid()
-    heir = backend(heir_of=os.getpid())
+    heir = backend(parent_pid=os.getpid())
     assert heir.processes(0) == []

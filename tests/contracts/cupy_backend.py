@@ -6,7 +6,7 @@ module too. It has only ever run on fake_cupy, for want of a GPU.
 Invariants:
   1. `_regions` holds exactly the regions reserved and not released. It changes by
      single, atomic operations of a set, so `release` needs no lock (rule 3 of `base`).
-  2. Calls for memory and on streams are made with their device current. CUDA asks this
+  2. FunctionalOps for memory and on streams are made with their device current. CUDA asks this
      of some, and may start a context on device 0 for the others.
   3. A host array is referred to until its copy has happened: CUDA is given its address
      only, and the caller may drop the array (`_InFlight`).

@@ -1,4 +1,4 @@
-"""Calls with a recipe come out as calls that are examined: values, errors, logs, records."""
+"""FunctionalOps with a recipe come out as calls that are examined: values, errors, logs, records."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import berth as tf
-from berth.front import eager_recipe
-from berth.front.mode import eager_builder
+from berth.eager import dispatch_cache as eager_recipe
+from berth.eager.mode import eager_builder
 from tests.eager.cases import GPU_0, GPU_1, in_use
 
 
@@ -55,7 +55,7 @@ def bits(tensor):
 
 def examined(call, device=None):
     """What comes of a call that no recipe is looked up for, or written down of."""
-    with patch("berth.front.eager.kind_of", lambda *_: None):
+    with patch("berth.eager.builder.kind_of", lambda *_: None):
         return outcome(call, device)
 
 
@@ -334,7 +334,7 @@ def test_few_numbers_are_kept_on_devices(sim):
     before = in_use()
     for number in range(100):
         _ = x * float(number)
-    assert 0 < in_use() - before <= eager_recipe.MOST_NUMBERS * 256
+    assert 0 < in_use() - before <= eager_recipe.MAX_NUMBERS * 256
 
 
 def test_recipes_keep_no_results(sim):
@@ -356,7 +356,7 @@ def test_recipes_keep_no_results(sim):
 
 
 def test_recipes_are_bounded(monkeypatch):
-    monkeypatch.setattr("berth.front.eager.MOST_RECIPES", 3)
+    monkeypatch.setattr("berth.eager.builder.MAX_RECIPES", 3)
     x = tf.ones([12])
     for size in (1, 2, 3, 4, 6, 12, 1, 2):
         assert tf.reshape(x, [size, -1]).dims == (size, 12 // size)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import berth.compat.v1 as tf
-from berth.front.mode import set_eager
+from berth.eager.mode import set_eager
 
 
 @pytest.mark.parametrize("before", [False, True])

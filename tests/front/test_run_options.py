@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from berth.front.run_options import NodeExecStats, RunMetadata, RunOptions, StepStats
-from berth.graph.text import GraphDef
+from berth.graph.node_text import GraphDef
+from berth.session.run_options import NodeExecStats, RunMetadata, RunOptions, StepStats
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 

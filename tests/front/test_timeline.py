@@ -9,8 +9,8 @@ from typing import NamedTuple
 import pytest
 
 import berth.timeline
-from berth.front.run_options import RunMetadata, StepStats
-from berth.front.timeline import AllocationMaximum, Timeline
+from berth.session.run_options import RunMetadata, StepStats
+from berth.session.timeline import AllocationMaximum, Timeline
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 GPU = "/job:localhost/replica:0/task:0/device:GPU:0"

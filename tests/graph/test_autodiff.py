@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.graph.autodiff import backpropagate, gradients
+from berth.autodiff.backprop import backpropagate, gradients
 from berth.ops.arrays.broadcasting import broadcast_to
 from berth.ops.arrays.gathering import gather
 from berth.ops.arrays.indexed_slices import IndexedSlices, as_dense, total
 from berth.ops.elementwise.arithmetic import MUL
 from berth.ops.gradient import gradient_of
-from berth.ops.opdef import CATALOGUE, OpDef, everywhere
+from berth.ops.opdef import CATALOGUE, OpDef, all_devices
 from berth.ops.rules import bind_nothing, like_first
 
 
@@ -502,7 +502,7 @@ def test_records_need_no_graph_of_their_own():
 
 
 def test_unnamed_records_give_their_type():
-    odd = OpDef("Odd", "", lambda *_: (), kernels=everywhere(bind_nothing))
+    odd = OpDef("Odd", "", lambda *_: (), kernels=all_devices(bind_nothing))
     del CATALOGUE["Odd"]
     with pytest.raises(LookupError, match=r"operation'Odd' \(op type: Odd\)"):
         gradient_of(SimpleNamespace(definition=odd))

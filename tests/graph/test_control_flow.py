@@ -1,4 +1,4 @@
-"""Calls: which bodies run, in which order, on which devices, and how one goes back."""
+"""FunctionalOps: which bodies run, in which order, on which devices, and how one goes back."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 
 import berth as tf2
 import berth.compat.v1 as tf
+from berth.autodiff.backprop import gradients
+from berth.control_flow.cond import cond, cond_v1, switch_case
+from berth.control_flow.map_fn import foldl, foldr, map_fn, scan
+from berth.control_flow.while_loop import while_loop
 from berth.errors import InvalidArgumentError
 from berth.front.context import context
-from berth.graph.autodiff import gradients
-from berth.graph.control_flow import cond, cond_v1, switch_case
-from berth.graph.loops import foldl, foldr, map_fn, scan
-from berth.graph.while_loop import while_loop
 from berth.ops.arrays.strings import numpy_function, py_func
 from berth.ops.flow.control import Assert
 from tests.ops.gradient_checks import check_gradient

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.graph import initializers as v2
-from berth.graph import initializers_v1 as v1
-from berth.graph.variable_scope import get_variable
+from berth.variables import initializers as v2
+from berth.variables import initializers_v1 as v1
+from berth.variables.scope import get_variable
 
 FLOATS = [tf.float16, tf.float32, tf.float64]
 

@@ -10,8 +10,7 @@ import pytest
 
 import berth.compat.v1 as tf
 from berth.front.graph_scope import GraphKeys, add_to_collections, get_collection_ref
-from berth.graph.variable import VariableAggregation, VariableSynchronization
-from berth.graph.variable_lists import (
+from berth.variables.collections import (
     all_variables,
     assert_variables_initialized,
     initialize_all_variables,
@@ -24,11 +23,12 @@ from berth.graph.variable_lists import (
     moving_average_variables,
     report_uninitialized_variables,
 )
-from berth.graph.variable_store import (
+from berth.variables.store import (
     disable_resource_variables,
     enable_resource_variables,
     resource_variables_enabled,
 )
+from berth.variables.variable import VariableAggregation, VariableSynchronization
 
 kinds = pytest.mark.parametrize("use_resource", [False, True], ids=["reference", "resource"])
 

@@ -11,23 +11,23 @@ import threading
 import pytest
 
 import berth.compat.v1 as tf
-from berth.graph.global_step import (
+from berth.graph.keys import GraphKeys
+from berth.variables.global_step import (
     assert_global_step,
     create_global_step,
     get_global_step,
     get_or_create_global_step,
     global_step,
 )
-from berth.graph.initializers_v1 import Ones, Zeros
-from berth.graph.keys import GraphKeys
-from berth.graph.template import make_template
-from berth.graph.variable_scope import (
+from berth.variables.initializers_v1 import Ones, Zeros
+from berth.variables.scope import (
     get_local_variable,
     get_variable,
     no_regularizer,
     variable_scope,
 )
-from berth.graph.variable_store import AUTO_REUSE, VariableScope, get_variable_scope
+from berth.variables.store import AUTO_REUSE, VariableScope, get_variable_scope
+from berth.variables.template import make_template
 
 
 @pytest.fixture(autouse=True)

@@ -30,8 +30,8 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
+from berth.autodiff.backprop import gradients
 from berth.front.context import Context
-from berth.graph.autodiff import gradients
 from berth.ops.arrays.indexed_slices import as_dense
 
 STEP = 1e-5

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.graph.autodiff import gradients
+from berth.autodiff.backprop import gradients
 from berth.ops.elementwise import unary
 from berth.ops.nn import activations, bias, dropout
 from tests.ops.calls import run, sample

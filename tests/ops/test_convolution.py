@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
+from berth.autodiff.backprop import gradients
 from berth.errors import InvalidArgumentError, UnimplementedError
-from berth.graph.autodiff import gradients
 from berth.ops.nn import (
     convolution_binders,
     convolution_blocks,

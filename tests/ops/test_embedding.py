@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.graph.autodiff import gradients
+from berth.autodiff.backprop import gradients
 from berth.ops.nn import embedding
 from tests.ops.gradient_checks import CPU, GPU, check_gradient, evaluate
 

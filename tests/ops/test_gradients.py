@@ -7,7 +7,7 @@ import pytest
 
 import berth.compat.v1 as tf
 import berth.ops.gradients  # noqa: F401  loads them
-from berth.graph.autodiff import gradients
+from berth.autodiff.backprop import gradients
 from berth.ops.arrays import metadata, moving, slicing
 from berth.ops.arrays.array import placeholder_with_default
 from berth.ops.arrays.broadcasting import broadcast_to, sum_like

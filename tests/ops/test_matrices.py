@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.graph.autodiff import gradients
+from berth.autodiff.backprop import gradients
 from berth.ops.elementwise.complex_numbers import real
 from berth.ops.linalg import diagonals, linear_systems, matrices
 from tests.ops.everywhere import KNOWN, compute, shape_of

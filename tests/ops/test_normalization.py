@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.graph.autodiff import gradients
+from berth.autodiff.backprop import gradients
 from berth.ops.nn import normalization
 from berth.ops.nn.fused_batch_norm import fused_batch_norm
 from tests.ops.calls import run_all, sample

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
+from berth.autodiff.backprop import gradients
 from berth.errors import InvalidArgumentError, UnimplementedError
-from berth.graph.autodiff import gradients
 from berth.ops.nn import lrn as lrn_module
 from berth.ops.nn import pooling_slices
 from berth.ops.nn.lrn import LRN, LRN_GRAD, local_response_normalization, lrn

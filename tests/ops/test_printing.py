@@ -11,8 +11,8 @@ import pytest
 
 import berth as tf2
 import berth.compat.v1 as tf
-from berth.graph.autodiff import gradients
-from berth.graph.control_flow import cond
+from berth.autodiff.backprop import gradients
+from berth.control_flow.cond import cond
 from berth.ops.flow.printing import Print, array_text
 from berth.ops.flow.printing import print as tf_print
 

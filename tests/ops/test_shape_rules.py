@@ -17,7 +17,7 @@ from berth.graph.graph import Graph
 from berth.ops.convert import dtype_of
 from berth.ops.elementwise.arithmetic import add
 from berth.ops.opdef import CATALOGUE
-from berth.ops.rules import Misfit
+from berth.ops.rules import ShapeMismatch
 from berth.ops.shape import Dims, merge
 from tests.ops.calls import at, f, i, make
 from tests.ops.cases import EVERY
@@ -234,7 +234,7 @@ def test_type_errors_say_what(call, message):
     ],
 )
 def test_a_run_complains_in_other_words(name, arrays, attrs, message):
-    with pytest.raises(Misfit) as caught:
+    with pytest.raises(ShapeMismatch) as caught:
         CATALOGUE[name].infer([known(array) for array in arrays], attrs)
     assert caught.value.at_run == message
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.graph import writing
 from berth.ops.arrays.indexed_slices import IndexedSlices
 from berth.ops.gradient import gradient_of
 from berth.ops.opdef import CATALOGUE
 from berth.ops.state.scatter import SCATTERS
 from berth.ops.state.variables import ASSIGNMENTS, COUNT_UP_TO, READ, check_type_of_update
+from berth.variables import assignment as writing
 from tests.ops.gradient_checks import CPU, GPU, each_type
 
 DTYPES = ["f2", "f4", "f8", "i1", "i4", "i8", "u1", "c8"]
@@ -410,8 +410,8 @@ def test_nothing_goes_back_through_writes(graph):
     ops = [op for write in (*ASSIGNMENTS.values(), *SCATTERS.values()) for op in write]
     for definition in (*ops, *COUNT_UP_TO):
         assert CATALOGUE[definition.name] is definition
-        op = type("Done", (), {"definition": definition})
+        op = type("RecordedOp", (), {"definition": definition})
         assert gradient_of(op) is None
-    read = type("Done", (), {"definition": READ})
+    read = type("RecordedOp", (), {"definition": READ})
     assert gradient_of(read) is not None
     assert variable.graph is graph

@@ -14,13 +14,13 @@ import pytest
 
 import berth as tf2
 import berth.compat.v1 as tf
+from berth.control_flow.cond import case, cond, cond_v1, switch_case
+from berth.control_flow.map_fn import foldl, foldr, map_fn, scan
+from berth.control_flow.while_loop import while_loop, while_loop_v1
+from berth.eager.mode import set_eager
 from berth.errors import InvalidArgumentError, OutOfRangeError
-from berth.front.mode import set_eager
-from berth.graph.control_flow import case, cond, cond_v1, switch_case
-from berth.graph.loops import foldl, foldr, map_fn, scan
 from berth.graph.nest import map_structure
 from berth.graph.tensor import Tensor
-from berth.graph.while_loop import while_loop, while_loop_v1
 from berth.ops.arrays.strings import numpy_function
 from berth.ops.flow.control import Assert, tuple, tuple_v1
 

@@ -9,7 +9,7 @@ import pytest
 import berth as tf
 from berth.compat import v1
 from berth.devices.spec import canonical_name, check_valid
-from berth.graph.scope import merge_device
+from berth.graph.device_scopes import merge_device
 from tests.parity.programs import first_line
 
 FIELDS = ["job", "replica", "task", "device_type", "device_index"]

@@ -14,7 +14,7 @@ import pytest
 import berth as tf
 from berth.compat import v1
 from berth.front.context import context
-from berth.graph.scope import DeviceStack, merge_device
+from berth.graph.device_scopes import DeviceStack, merge_device
 from tests.parity.programs import first_line
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"

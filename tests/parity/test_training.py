@@ -9,7 +9,7 @@ import pytest
 
 import berth as tf
 import berth.compat.v1 as tf1
-from berth.front.mode import set_eager
+from berth.eager.mode import set_eager
 
 N_STEPS = 12
 RATE = 0.1

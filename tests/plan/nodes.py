@@ -13,7 +13,7 @@ from berth.ops.builder import apply
 from berth.ops.elementwise.arithmetic import add_n, multiply
 from berth.ops.elementwise.unary import negative
 from berth.ops.linalg.products import matmul
-from berth.ops.opdef import CATALOGUE, Access, Kernel, OpDef, everywhere, host_only
+from berth.ops.opdef import CATALOGUE, Access, Kernel, OpDef, all_devices, host_only
 from berth.ops.shape import TensorShape
 from berth.ops.state import variables as state
 
@@ -69,7 +69,7 @@ def _define(name: str, arguments: str, kernels, infer=_like_first, **facts: Any)
     return op
 
 
-BOTH = everywhere(_nothing)
+BOTH = all_devices(_nothing)
 HOST_ONLY = _define("AsText", "x:T", host_only(_nothing))
 GPU_ONLY = _define("Nccl", "x:T", (Kernel("GPU", _nothing, (float32,)),))
 NO_KERNEL = _define("NoKernel", "x:T", ())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import berth.compat.v1 as tf
 from berth.plan.layout import ALIGNMENT, Blocks
-from berth.plan.plan import Home
+from berth.plan.plan import Storage
 
 
 @given(st.lists(st.tuples(st.integers(1, 5_000), st.booleans(), st.integers(0, 50))))
@@ -102,7 +102,7 @@ def test_large_fetch_is_not_in_the_workspace(plan):
         y = tf.matmul(x, x)
     made = plan(y, {x: np.ones((300, 300))})
 
-    assert made.fetches[0].home is Home.FETCH
+    assert made.fetches[0].storage is Storage.FETCH
     assert made.workspace_bytes == {}
 
 

@@ -21,7 +21,7 @@ from berth.graph.tensor import Tensor
 from berth.ops.evaluate import evaluate
 from berth.ops.opdef import Access
 from berth.plan.layout import LARGE
-from berth.plan.plan import Home, Plan, Step, Value
+from berth.plan.plan import Plan, Step, Storage, Value
 
 Feeds = Mapping[Tensor, np.ndarray]
 END = 10**9
@@ -192,7 +192,9 @@ def check_order(plan: Plan) -> None:
             for position, value in enumerate(step.inputs):
                 if position not in step.hosts:
                     assert value.device == step.device
-                    assert value.step or value in arrived or value.home is not Home.WORKSPACE
+                    assert (
+                        value.step or value in arrived or value.storage is not Storage.WORKSPACE
+                    )
                     _check_is_done(value.step, number, stage_of, plan)
             for other in step.waits_for:
                 _check_is_done(other, number, stage_of, plan)
@@ -269,7 +271,7 @@ def _lives(plan: Plan, device: int, order: Sequence[Step]) -> list[Life]:
     return [
         Life(value, start[value], end[value])
         for value in start
-        if value.device == device and (value in lasting or value.home is Home.WORKSPACE)
+        if value.device == device and (value in lasting or value.storage is Storage.WORKSPACE)
     ]
 
 
@@ -308,7 +310,7 @@ def _check_step(step: Step) -> None:
 def _check_slices(step: Step) -> None:
     """Slices that are alive at once are in different slots, and stay inside of their step."""
     made = [member.outputs[0] for member in step.members]
-    inside = {value for value in made if value.home is Home.SCRATCH}
+    inside = {value for value in made if value.storage is Storage.SCRATCH}
     assert set(step.outputs) == set(made) - inside
     assert not inside & set(step.inputs)
     last = {v: k for k, member in enumerate(step.members) for v in member.inputs}

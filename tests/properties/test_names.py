@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from berth.devices.full_name import FullName, OnConflict, merge, parse_full_name
 from berth.devices.spec import DeviceSpecV1, DeviceSpecV2
 from berth.errors import InvalidArgumentError
-from berth.graph.scope import DeviceStack
+from berth.graph.device_scopes import DeviceStack
 from tests.properties.strategies import full_names, specs
 
 FIELDS = ("job", "replica", "task", "device_type", "device_index")

@@ -12,7 +12,7 @@ from berth.dtypes import float32
 from berth.errors import UnknownError
 from berth.ops.builder import apply
 from berth.ops.evaluate import evaluate
-from berth.ops.opdef import CATALOGUE, OpDef, Parts, everywhere
+from berth.ops.opdef import CATALOGUE, OpDef, Parts, all_devices
 from berth.ops.rules import like_first
 from berth.run.parts import over_pool
 from berth.run.threads import Pool, my_threads, share_cores
@@ -101,7 +101,7 @@ def op():
         "x:T",
         like_first,
         types={"T": (float32,)},
-        kernels=everywhere(bind_halves, (float32,), scratch),
+        kernels=all_devices(bind_halves, (float32,), scratch),
     )
     del CATALOGUE["NegativePlusThreads"]
 

@@ -17,7 +17,7 @@ import berth as tf
 from berth.backends import nvidia_driver
 from berth.backends.ledger import list_ledgers
 from berth.backends.streams import ImmediateStream
-from berth.front.mode import set_eager
+from berth.eager.mode import set_eager
 from berth.tools import check as device_check
 from berth.tools.check_report import (
     CheckReport,

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from berth.front.mode import set_eager
+from berth.eager.mode import set_eager
 
 pytest_plugins = "pytester"
 

@@ -78,16 +78,16 @@ class Ledger:
 
     @staticmethod
     def open(
-        machine: Machine, directory: _Directory = None, heir_of: int | None = None
+        machine: Machine, directory: _Directory = None, parent_pid: int | None = None
     ) -> Ledger:
         """Join the processes that use a machine, until `close`.
 
         The file is kept in `directory`, or else where all processes of this user look.
-        `heir_of` is the process whose claims are as good as ours, if there is one.
+        `parent_pid` is the process whose claims are as good as ours, if there is one.
         LedgerError if what is there cannot be trusted, or there is no free slot.
         """
         capacities = tuple(card.memory_bytes for card in machine.cards)
-        return _locked(_open, Layout(machine.name, capacities), directory, heir_of)
+        return _locked(_open, Layout(machine.name, capacities), directory, parent_pid)
 
     def close(self) -> None:
         """Undo one `open`; at the last, give back all memory."""
@@ -299,7 +299,7 @@ def _locked(work: Callable[..., T], *args: Any) -> T:
         _deferred.flush()
 
 
-def _open(layout: Layout, directory: _Directory, heir_of: int | None) -> Ledger:
+def _open(layout: Layout, directory: _Directory, parent_pid: int | None) -> Ledger:
     key, path = _place(layout, directory)
     ledger = _ledgers.get(key)
     if ledger is None:
@@ -311,8 +311,8 @@ def _open(layout: Layout, directory: _Directory, heir_of: int | None) -> Ledger:
             table.abandon()
             raise
         _ledgers[key] = ledger
-    if heir_of not in (None, ledger._pid):
-        ledger._claims.heir_of = heir_of
+    if parent_pid not in (None, ledger._pid):
+        ledger._claims.parent_pid = parent_pid
     ledger._users += 1
     return ledger
 

@@ -23,7 +23,7 @@ class Claims:
 
     def __init__(self, capacities: Sequence[int]) -> None:
         self._capacities = capacities
-        self.heir_of: int | None = None
+        self.parent_pid: int | None = None
         """The process whose claims are there for this one too."""
 
     def own(self, table: Table, card: int) -> int:
@@ -79,8 +79,8 @@ class Claims:
 
     def _inheritance(self, table: Table, card: int) -> tuple[int, int]:
         """Return the slot of the process whose heir we are, and what it claims of a card."""
-        if self.heir_of is not None:
+        if self.parent_pid is not None:
             for slot in table.living():
-                if Note.read(table, slot).pid == self.heir_of:
+                if Note.read(table, slot).pid == self.parent_pid:
                     return slot, table.claim(card, slot)
         return -1, 0

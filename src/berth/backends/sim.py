@@ -49,7 +49,7 @@ class SimBackend(InProcessBackend):
         visible_devices: str | None = None,
         device_order_by: str | None = None,
         ledger_directory: str | Path | None = None,
-        heir_of: int | None = None,
+        parent_pid: int | None = None,
         lazy: bool = False,
     ) -> None:
         speeds = [card.profile.peak_flops for card in machine.cards]
@@ -60,7 +60,7 @@ class SimBackend(InProcessBackend):
         self._cards = [machine.cards[slot] for slot in self._slots]
         self._simulated = machine
         self._directory = ledger_directory
-        self._heir_of = heir_of
+        self._heir_of = parent_pid
         self._ledger: Ledger | None = None
         self._ledger_lock = threading.Lock()
         self._stream_lock = threading.RLock() if lazy else None

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from berth.front.mode import set_eager
+from berth.eager.mode import set_eager
 
 __all__ = ["v1"]
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from berth.backends.base import PlatformIndex
 from berth.devices.device import CPU_LIMIT, Device
+from berth.devices.environment_defaults import EnvironmentDefaults
 from berth.devices.numbering import DeviceOptions, LogicalGpu, number_gpus
 from berth.devices.out_of_memory import (
     card_is_taken,
@@ -21,7 +22,6 @@ from berth.devices.out_of_memory import (
     process_line,
 )
 from berth.devices.physical import Hardware
-from berth.devices.wishes import Wishes
 from berth.errors import (
     AlreadyExistsError,
     InternalError,
@@ -61,7 +61,7 @@ class DeviceMaker:
         self._min_system_mb = env.get("TF_DEVICE_MIN_SYS_MEMORY_IN_MB")
         self._scrub = env.get("BERTH_SCRUB_MEMORY", "") not in ("", "0")
         self._forced_growth = env.get("TF_FORCE_GPU_ALLOW_GROWTH")
-        self._wishes = Wishes(env, self.say)
+        self._wishes = EnvironmentDefaults(env, self.say)
         collection = env.get("TF_ENABLE_GPU_GARBAGE_COLLECTION", "true")
         self._collect_regions = collection != "false"
         if collection not in ("true", "false"):

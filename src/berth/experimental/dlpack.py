@@ -1,5 +1,5 @@
 """``tf.experimental.dlpack``: tensors of other libraries, and tensors for them."""
 
-from berth.front.dlpack import from_dlpack, to_dlpack
+from berth.eager.dlpack import from_dlpack, to_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]

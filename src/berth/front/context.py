@@ -27,8 +27,8 @@ from berth.backends.sim import SimBackend
 from berth.callsite import CallSite, call_site
 from berth.devices.device import Device
 from berth.devices.devices import Devices
+from berth.devices.environment_defaults import gives_way, is_wished
 from berth.devices.spec import DeviceSpecV2
-from berth.devices.wishes import gives_way, is_wished
 from berth.errors import BerthWarning, MachineSpecError, explain
 from berth.run.threads import Pool, n_cores
 
@@ -266,7 +266,7 @@ class Context:
             visible_devices=env["CUDA_VISIBLE_DEVICES"],
             device_order_by=order,
             ledger_directory=env["BERTH_LEDGER_DIR"] or None,
-            heir_of=int(env["BERTH_CLAIMED_BY"] or 0) or None,
+            parent_pid=int(env["BERTH_CLAIMED_BY"] or 0) or None,
         )
 
     def _warn_of_changes(self) -> None:

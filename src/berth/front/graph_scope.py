@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any
 
 from berth.dtypes import as_dtype
+from berth.graph.default_graph import get_default_graph
 from berth.graph.graph import Graph
-from berth.graph.ground import get_default_graph
 from berth.graph.keys import GraphKeys
 
 __all__ = [

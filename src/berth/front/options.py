@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from berth.devices.full_name import parse_full_name
 from berth.devices.numbering import DeviceOptions, VirtualDevices
 from berth.errors import InvalidArgumentError
-from berth.front.message import (
+from berth.front.proto import (
     Message,
     bool_field,
     float_field,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from berth.front.context import context
-from berth.graph.default import get_default_session
+from berth.graph.default_session import get_default_session
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.plan.placement import Placement

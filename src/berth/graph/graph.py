@@ -16,15 +16,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from berth.callsite import mark_caller
+from berth.graph.device_scopes import DeviceRequest, DeviceStack
 from berth.graph.expect import current_expectation
 from berth.graph.keys import GraphKeys
 from berth.graph.lookup import Lookup
 from berth.graph.names import Names
+from berth.graph.node_text import GraphDef, node_def
 from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, record, watch_variable
-from berth.graph.scope import DeviceRequest, DeviceStack
 from berth.graph.tensor import Tensor
-from berth.graph.text import GraphDef, node_def
 from berth.ops import builder
 from berth.ops.arrays.array import CONST, pack
 from berth.ops.convert import dtype_of, frozen, to_array

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from berth.callsite import Mark
 from berth.dtypes import DType
-from berth.graph.default import session_for
-from berth.graph.scope import DeviceScope
+from berth.graph.default_session import session_for
+from berth.graph.device_scopes import DeviceScope
 from berth.graph.tensor import Tensor
 from berth.ops.opdef import Attrs, OpDef
 

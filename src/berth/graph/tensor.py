@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from berth.dtypes import DType
-from berth.graph.default import session_for
+from berth.graph.default_session import session_for
 from berth.ops.operators import AnyTensor
 from berth.ops.shape import Dims, TensorShape, merge, read_dims, text
 

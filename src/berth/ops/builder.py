@@ -31,12 +31,12 @@ class _Entered(threading.local):
 
 
 _entered = _Entered()
-_ground: list[Callable[[], Builder]] = []
+_root: list[Callable[[], Builder]] = []
 
 
 def start_with(find_builder: Callable[[], Builder]) -> None:
     """Say where operations go while no builder is entered."""
-    _ground[:] = [find_builder]
+    _root[:] = [find_builder]
 
 
 def enter(builder: Builder) -> None:
@@ -57,13 +57,13 @@ def leave(builder: Builder) -> None:
 def current() -> Builder:
     """Return the builder that operations go to now."""
     builders = _entered.builders
-    return builders[-1] if builders else _ground[0]()
+    return builders[-1] if builders else _root[0]()
 
 
 def apply(op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None = None) -> Any:
     """Give one operation to the current builder."""
     builders = _entered.builders
-    builder = builders[-1] if builders else _ground[0]()
+    builder = builders[-1] if builders else _root[0]()
     return builder.apply(op, inputs, attrs, name)
 
 

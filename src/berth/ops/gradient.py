@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, OpDef
 
 
-class Done(Protocol):
+class RecordedOp(Protocol):
     """An operation as it was done, or will be."""
 
     @property
@@ -62,7 +62,7 @@ def not_differentiable(*ops: OpDef) -> None:
         op.gradient = NOT_DIFFERENTIABLE
 
 
-def gradient_of(op: Done) -> Gradient | None:
+def gradient_of(op: RecordedOp) -> Gradient | None:
     """Return the gradient of an operation; None if nothing goes back through it."""
     definition = op.definition
     if definition.gradient is None:

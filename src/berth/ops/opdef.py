@@ -306,7 +306,7 @@ def find_op(name: str) -> OpDef:
     return CATALOGUE[name]
 
 
-def everywhere(
+def all_devices(
     bind: Bind,
     dtypes: Sequence[DType] = ALL,
     scratch: ScratchShapes | None = None,

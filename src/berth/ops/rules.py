@@ -1,7 +1,7 @@
 """Shape rules and kernels that many operations share.
 
 A shape rule complains with a ValueError in the words TensorFlow uses while a graph is
-built. Where it has others for the same mistake found in a run, the error is a `Misfit`.
+built. Where it has others for the same mistake found in a run, the error is a `ShapeMismatch`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from berth.ops.opdef import (
     OutputType,
     ScratchShapes,
     Typed,
-    everywhere,
+    all_devices,
 )
 from berth.ops.shape import Dims, bracketed, broadcast
 
@@ -51,7 +51,7 @@ ON_DEVICES = (*NUMBERS, bool_)
 """The types of elements that a GPU can hold: all but strings and handles."""
 
 
-class Misfit(ValueError):
+class ShapeMismatch(ValueError):
     """Shapes that do not fit, in the words of a graph; `at_run` has those of a run."""
 
     def __init__(self, message: str, at_run: str) -> None:
@@ -70,7 +70,9 @@ def common_dims(a: Dims, b: Dims) -> Dims:
         return broadcast(a, b)
     except ValueError as error:
         x, y = _first_difference(a or (), b or ())
-        raise Misfit(f"Dimensions must be equal, but are {x} and {y}", str(error)) from None
+        raise ShapeMismatch(
+            f"Dimensions must be equal, but are {x} and {y}", str(error)
+        ) from None
 
 
 def _first_difference(a: Sequence[int | None], b: Sequence[int | None]) -> tuple[Any, Any]:
@@ -91,14 +93,14 @@ def merge_dims(a: Dims, b: Dims, at_run: str | None = None) -> Dims:
         return b
     if len(a) != len(b):
         message = f"Shapes must be equal rank, but are {len(a)} and {len(b)}"
-        raise Misfit(message, at_run or message)
+        raise ShapeMismatch(message, at_run or message)
     for axis, (x, y) in enumerate(zip(a, b, strict=True)):
         if x != y and None not in (x, y):
             message = (
                 f"Dimension {axis} in both shapes must be equal, but are {x} and {y}. "
                 f"Shapes are {bracketed(a)} and {bracketed(b)}."
             )
-            raise Misfit(message, at_run or message)
+            raise ShapeMismatch(message, at_run or message)
     return tuple(y if x is None else x for x, y in zip(a, b, strict=True))
 
 
@@ -113,7 +115,7 @@ def merge_all(inputs: Sequence[Typed], at_run: Callable[[int], str]) -> Dims:
             message = f"{error}\n\tFrom merging shape {position} with other shapes."
             first = inputs[0].dims
             other = next(k for k, tensor in enumerate(inputs) if tensor.dims != first)
-            raise Misfit(message, at_run(other)) from None
+            raise ShapeMismatch(message, at_run(other)) from None
     return dims
 
 
@@ -128,7 +130,7 @@ def as_dims(value: Any) -> tuple[int | None, ...]:
     sizes = [int(size) for size in value.reshape(-1)]
     for size in sizes:
         if size < -1:
-            raise Misfit(
+            raise ShapeMismatch(
                 f"Invalid value in tensor used for shape: {size}",
                 f"Dimension {size} must be >= 0",
             )
@@ -274,7 +276,7 @@ def elementwise(
     def bind(launch: Launch) -> Call:
         return find(launch.xp, launch.attrs), (*launch.inputs, *launch.outputs)
 
-    host, device = everywhere(bind, dtypes)
+    host, device = all_devices(bind, dtypes)
     if not set(dtypes) <= set(ON_DEVICES):
         device = device._replace(dtypes=tuple(t for t in dtypes if t in ON_DEVICES))
     return OpDef(

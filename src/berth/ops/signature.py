@@ -12,7 +12,7 @@ from berth.dtypes import DType, int32, int64
 from berth.errors import InvalidArgumentError
 from berth.ops.attributes import at_once, not_among
 from berth.ops.convert import dtype_of, to_array
-from berth.ops.convert_now import to_array_now
+from berth.ops.convert_eager import to_array_eager
 from berth.ops.opdef import Argument, OpDef
 from berth.ops.shape import bracketed
 
@@ -82,7 +82,7 @@ def _index_type(value: Any, usual: DType) -> DType:
 
 def _as_first(first: Any, value: Any) -> DType | None:
     """Return the type of the first plain value, which those after it have to have."""
-    return dtype_of(to_array_now(first)) if _is_plain(first) else None
+    return dtype_of(to_array_eager(first)) if _is_plain(first) else None
 
 
 def _like(first: Any, value: Any) -> DType | None:
@@ -133,7 +133,7 @@ def check_types(op: OpDef, inputs: Sequence[Any]) -> None:
             )
 
 
-def type_error_now(op: OpDef, inputs: Sequence[Any]) -> InvalidArgumentError:
+def type_error_eager(op: OpDef, inputs: Sequence[Any]) -> InvalidArgumentError:
     """Say which type does not fit, in the words for operations that are computed at once."""
     return at_once(op.name, next(_complaints(op, inputs)))
 

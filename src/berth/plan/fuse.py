@@ -6,7 +6,7 @@ slices can be done by several threads.
 
 Invariants:
   1. The members of a fused step have one shape; each input has it too, or one element.
-  2. Nothing outside of a fused step needs a value that is only sliced (Home.SCRATCH).
+  2. Nothing outside of a fused step needs a value that is only sliced (Storage.SCRATCH).
   3. The order stays one that a single thread could run.
 """
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 from berth.dtypes import string
-from berth.plan.plan import Home, Plan, Stage, Step, Value
+from berth.plan.plan import Plan, Stage, Step, Storage, Value
 
 AT_LEAST = 2**16
 """How many elements make slicing worth its trouble."""
@@ -109,7 +109,7 @@ def _fused(group: list[Step], uses: dict[Value, int]) -> Step:
         if uses.get(value, 0) > inside.get(value, 0) or not uses.get(value, 0):
             whole.outputs.append(value)
         else:
-            value.home = Home.SCRATCH
+            value.storage = Storage.SCRATCH
     _share_slots(group)
     return whole
 
@@ -121,9 +121,9 @@ def _share_slots(group: list[Step]) -> None:
     n_slots = 0
     for k, step in enumerate(group):
         output = step.outputs[0]
-        dead = {v for v in step.inputs if v.home is Home.SCRATCH and last[v] == k}
+        dead = {v for v in step.inputs if v.storage is Storage.SCRATCH and last[v] == k}
         over = next((v for v in dead if v.dtype.itemsize == output.dtype.itemsize), None)
-        if output.home is Home.SCRATCH:
+        if output.storage is Storage.SCRATCH:
             if over is not None:
                 output.offset = over.offset
                 dead.remove(over)
@@ -148,6 +148,6 @@ def slot_bytes(step: Step, n_threads: int) -> int:
 
 def slice_scratch_bytes(step: Step, n_threads: int) -> int:
     """Return how much memory a thread needs for what lies between a group's steps."""
-    between = [m.outputs[0] for m in step.members if m.outputs[0].home is Home.SCRATCH]
+    between = [m.outputs[0] for m in step.members if m.outputs[0].storage is Storage.SCRATCH]
     n_slots = max((value.offset + 1 for value in between), default=0)
     return n_slots * slot_bytes(step, n_threads)

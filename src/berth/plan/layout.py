@@ -25,7 +25,7 @@ from berth.graph.operation import Operation
 from berth.ops.opdef import Access
 from berth.plan.fuse import slice_scratch_bytes
 from berth.plan.partition import HOST, value_bytes
-from berth.plan.plan import Home, Plan, Step, Value
+from berth.plan.plan import Plan, Step, Storage, Value
 
 ALIGNMENT = 64
 LARGE = 2**16
@@ -139,22 +139,24 @@ def _find_homes(plan: Plan) -> None:
     for step in plan.steps:
         for value in step.outputs:
             value.nbytes = value_bytes(value)
-            if value.dtype is string and value.home is Home.WORKSPACE:
-                value.home = Home.OBJECTS
+            if value.dtype is string and value.storage is Storage.WORKSPACE:
+                value.storage = Storage.OBJECTS
         for member in step.members:
             member.outputs[0].nbytes = value_bytes(member.outputs[0])
     for copy in plan.copies():
         copy.target.nbytes = value_bytes(copy.target)
-        copy.target.home = Home.OBJECTS if copy.target.dtype is string else Home.WORKSPACE
+        copy.target.storage = (
+            Storage.OBJECTS if copy.target.dtype is string else Storage.WORKSPACE
+        )
     for given in (*plan.feeds, *plan.sources):
         if given is not None:
             given.nbytes = value_bytes(given)
     for fetched in plan.fetches:
         root = fetched.root
-        is_ours = root.home is Home.WORKSPACE and root.step is not None
+        is_ours = root.storage is Storage.WORKSPACE and root.step is not None
         is_given = root.device == HOST or plan.request.stays
         if is_given and is_ours and root.nbytes >= LARGE:
-            root.home = Home.FETCH
+            root.storage = Storage.FETCH
 
 
 def _read_before_written(plan: Plan) -> list[Value]:
@@ -204,7 +206,7 @@ class _Workspace:
 
     def _place_outputs(self, step: Step) -> None:
         for value in step.outputs:
-            if value.root is not value or value.home is not Home.WORKSPACE:
+            if value.root is not value or value.storage is not Storage.WORKSPACE:
                 continue
             over = _replaceable(step, value)
             if over is not None:
@@ -243,7 +245,7 @@ class _Workspace:
                 root = value.root
                 if (
                     root.last_use == step.position
-                    and root.home is Home.WORKSPACE
+                    and root.storage is Storage.WORKSPACE
                     and _is_own(root)
                 ):
                     self._blocks.free(root.offset, root.nbytes)
@@ -255,7 +257,7 @@ def _shared_with_others(plan: Plan, device: int) -> list[Value]:
     feeds = [v for v in plan.feeds if v is not None and v.device == device]
     small = [v for v in feeds if v.nbytes < LARGE and v.dtype is not string]
     targets = [copy.target for copy in plan.copies() if copy.target.device == device]
-    return small + [target for target in targets if target.home is Home.WORKSPACE]
+    return small + [target for target in targets if target.storage is Storage.WORKSPACE]
 
 
 def _replaceable(step: Step, output: Value) -> Value | None:
@@ -266,7 +268,7 @@ def _replaceable(step: Step, output: Value) -> Value | None:
         root = value.root
         if (
             root.last_use == step.position
-            and root.home is Home.WORKSPACE
+            and root.storage is Storage.WORKSPACE
             and root.nbytes == output.nbytes
             and value.dims == output.dims
             and root.dtype.itemsize == output.dtype.itemsize

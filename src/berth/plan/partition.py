@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from berth.graph.operation import Operation
-from berth.plan.plan import Copy, Home, Plan, Stage, Step, Value
+from berth.plan.plan import Copy, Plan, Stage, Step, Storage, Value
 
 HOST = 0
 """The device where feeds arrive and fetches leave: the first CPU."""
@@ -88,7 +88,7 @@ def _cross(step: Step, stages: dict[tuple[int, int], Stage]) -> None:
         if value.device == device or position in step.hosts:
             continue
         # A variable may be written in between: each stage looks at it anew.
-        key = (device, step.level if value.home is Home.VARIABLE else None)
+        key = (device, step.level if value.storage is Storage.VARIABLE else None)
         if value.copies is None:
             value.copies = {}
         copy = value.copies.get(key)

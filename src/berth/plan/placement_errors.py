@@ -14,8 +14,8 @@ from berth.devices.full_name import FullName
 from berth.dtypes import ALL
 from berth.errors import FailedPreconditionError, InvalidArgumentError, explain
 from berth.graph.expect import Expectation
+from berth.graph.node_text import attrs_text, node_text
 from berth.graph.operation import Operation
-from berth.graph.text import attrs_text, node_text
 from berth.plan.candidates import ANYWHERE, Candidates, by_priority
 from berth.plan.groups import Clash, Group, ResourceClash
 from berth.plan.requests import (

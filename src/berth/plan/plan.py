@@ -24,7 +24,7 @@ from berth.ops.opdef import Kernel
 from berth.ops.shape import Known, bracketed
 
 
-class Home(Enum):
+class Storage(Enum):
     """Where a value's bytes are."""
 
     WORKSPACE = "workspace"
@@ -49,13 +49,13 @@ class Value:
         "device",
         "dims",
         "dtype",
-        "home",
         "is_needed",
         "last_use",
         "nbytes",
         "offset",
         "root",
         "step",
+        "storage",
         "tensor",
         "value",
         "variable",
@@ -74,7 +74,7 @@ class Value:
         """The value whose bytes it shares; itself, if they are its own."""
         self.variable: Operation | None = None
         """The variable whose memory it is."""
-        self.home = Home.WORKSPACE
+        self.storage = Storage.WORKSPACE
         self.device = -1
         self.copies: dict[tuple[int, int | None], Value] | None = None
         """Its copies on other devices, if any; of a variable, for each level of stages."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from berth.devices.full_name import FullName
+from berth.graph.device_scopes import DeviceScope
 from berth.graph.operation import Operation
-from berth.graph.scope import DeviceScope
 
 
 def describe(op: Operation) -> str:

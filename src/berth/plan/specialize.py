@@ -23,7 +23,7 @@ from berth.ops.evaluate import evaluate
 from berth.ops.opdef import Access
 from berth.ops.shape import Dims, bracketed, is_known
 from berth.ops.state.variables import variable_of
-from berth.plan.plan import Home, Plan, Request, Step, Value
+from berth.plan.plan import Plan, Request, Step, Storage, Value
 
 FOLD_AT_MOST = 2**16
 """The largest constant, in bytes, that is computed while planning."""
@@ -112,7 +112,7 @@ class _Specializer:
     def _take_feeds(self) -> None:
         for tensor, dims, _ in self.plan.request.feeds:
             value = Value(tensor, tensor.dtype.base_dtype, dims, None)
-            value.home = Home.FEED
+            value.storage = Storage.FEED
             value.value = self._known.values.get(tensor)
             self._values[tensor] = value
             self._has_news = self._has_news or dims != tensor.dims
@@ -134,7 +134,7 @@ class _Specializer:
                 self._add_known(op, [op.attrs["value"]], self._waits(op))
             return True
         value = Value(tensor, op.attrs["dtype"], op.attrs["shape"].dims_or_none, None)
-        value.variable, value.home = op, Home.VARIABLE
+        value.variable, value.storage = op, Storage.VARIABLE
         _check_shape_of(op)
         self._values[tensor] = value
         return True
@@ -144,7 +144,7 @@ class _Specializer:
         step = Step(op, [], waits, is_known=True) if waits else None
         for tensor, array in zip(op.outputs, arrays, strict=True):
             value = Value(tensor, tensor.dtype.base_dtype, array.shape, step)
-            value.value, value.home = array, Home.CONSTANT
+            value.value, value.storage = array, Storage.CONSTANT
             self._values.setdefault(tensor, value)  # unless it is fed
             if step is not None:
                 step.outputs.append(value)
@@ -192,7 +192,7 @@ class _Specializer:
         if op.definition.is_call:
             self._call(op)
             return
-        if op.definition.access is not None and inputs[0].home is Home.FEED:
+        if op.definition.access is not None and inputs[0].storage is Storage.FEED:
             inputs[0] = self._written_before(op)
         types = self._types(op, inputs)
         if types is None:
@@ -335,7 +335,9 @@ class _Specializer:
         plan.steps = kept[::-1]
         fed = [values[feed.tensor] for feed in plan.request.feeds]
         plan.feeds = [value if value.is_needed else None for value in fed]
-        sources = (v for v in values.values() if v.home in (Home.CONSTANT, Home.VARIABLE))
+        sources = (
+            v for v in values.values() if v.storage in (Storage.CONSTANT, Storage.VARIABLE)
+        )
         plan.sources = [value for value in sources if value.is_needed]
 
 

@@ -26,7 +26,7 @@ from berth.ops.arrays.array import CONST
 from berth.ops.opdef import Access, Call, Launch, Parts
 from berth.plan.layout import LARGE
 from berth.plan.partition import HOST
-from berth.plan.plan import Copy, Home, Plan, Stage, Step, Value
+from berth.plan.plan import Copy, Plan, Stage, Step, Storage, Value
 from berth.run.fused import FusedCall
 from berth.run.parts import over_pool
 from berth.run.stage import BoundStage, fail
@@ -95,7 +95,7 @@ class Binding:
             for k, value in enumerate(plan.feeds)
             if value is not None and value in self._late
         ]
-        self._outputs = [root for root in self._late if root.home is Home.FETCH]
+        self._outputs = [root for root in self._late if root.storage is Storage.FETCH]
         self._fetch = [self._fetcher(position) for position in range(len(plan.fetches))]
 
     # --- making it --------------------------------------------------------------------------
@@ -109,11 +109,11 @@ class Binding:
         fed = {
             v for v in plan.feeds if v is not None and (v.nbytes >= LARGE or v.dtype is string)
         }
-        return fed | {v.root for v in plan.fetches if v.root.home is Home.FETCH}
+        return fed | {v.root for v in plan.fetches if v.root.storage is Storage.FETCH}
 
     def _bind_sources(self) -> None:
         for value in self.plan.sources:
-            if value.home is Home.VARIABLE:
+            if value.storage is Storage.VARIABLE:
                 slot = self._state.variable(*_variable(value))
                 self._arrays[value] = slot.array
                 if self._state.moves:
@@ -134,7 +134,7 @@ class Binding:
             array = self.array_of(value.root).reshape(value.dims)
             if value.root in self._late:
                 return array  # another one in the next run
-        elif value.home is Home.OBJECTS:
+        elif value.storage is Storage.OBJECTS:
             array = np.empty(value.dims, object)
         else:
             array = _cut(self._xp(value.device), self._workspaces.get(value.device), value)
@@ -254,7 +254,7 @@ class Binding:
             stream = self._streams_at(value.device)
             return partial(fetch_from, stream, self.array_of(value), host)
         if value.root in self._late:
-            is_given = value.root.home is Home.FETCH and position == first
+            is_given = value.root.storage is Storage.FETCH and position == first
             return partial(give if is_given else give_copy, self.array_of, value)
         if array is None:
             array = self.array_of(value)
@@ -263,7 +263,11 @@ class Binding:
     def _keeper(self, position: int, value: Value) -> Callable[[], Any]:
         """Make the function that gives the caller a value on the device where it is."""
         first = next(k for k, v in enumerate(self.plan.fetches) if v.root is value.root)
-        if value.root in self._late and value.root.home is Home.FETCH and position == first:
+        if (
+            value.root in self._late
+            and value.root.storage is Storage.FETCH
+            and position == first
+        ):
             return partial(give, self.array_of, value)
         copy_to = partial(result_array, self._devices[value.device], value, self._devices)
         stream = self._streams_at(value.device)

@@ -23,15 +23,15 @@ from berth.plan.plan import Plan, Request
 from berth.plan.specialize import Blocked, Knowledge, needed_ops
 from berth.plan.walk import document_order
 from berth.run.binding import Binding
-from berth.run.calls import BodyState, Calls
 from berth.run.executor import Executor
 from berth.run.runner import Runner
 from berth.run.segments import SegmentedRunner
 from berth.run.stage import fail, failure
 from berth.run.state import SessionState
+from berth.run.subgraphs import FunctionalOps, SubgraphState
 from berth.run.threads import Pool, n_cores
 
-MOST_IDLE = 16
+MAX_IDLE = 16
 """How many plans keep their memory for the next run."""
 
 
@@ -88,7 +88,7 @@ class Engine:
             self._pool = pool or Pool(options.n_threads or n_cores())
         else:
             self._executor, self._pool = around._executor, around._pool
-        self._calls = Calls(self._engine_of_body)
+        self._calls = FunctionalOps(self._engine_of_body)
         self._owns_pool = pool is None
         self._runners: dict[Request, Runner | SegmentedRunner] = {}
         self._lock = threading.RLock()
@@ -166,7 +166,7 @@ class Engine:
             self.devices,
             self._options._replace(place_pruned_graph=False),
             self._reclaim,
-            state=BodyState(graph, self.state, self.devices),
+            state=SubgraphState(graph, self.state, self.devices),
             around=self,
         )
         for op, behind in graph.handles.items():
@@ -187,7 +187,7 @@ class Engine:
         """Before a new plan: of many old ones, let only the newest keep their memory."""
         idle = [runner for runner in list(self._runners.values()) if runner.n_idle]
         idle.sort(key=lambda runner: runner.last_used)
-        for runner in idle[: len(idle) - MOST_IDLE + 1]:
+        for runner in idle[: len(idle) - MAX_IDLE + 1]:
             runner.drop_idle()
 
     def _bind(self, plan: Plan) -> Binding:

@@ -24,7 +24,7 @@ import numpy as np
 from berth.errors import CancelledError
 from berth.run.binding import Binding
 from berth.run.stage import BoundStage
-from berth.run.threads import n_cores, share_cores, wait_out
+from berth.run.threads import n_cores, share_cores, wait_uninterrupted
 
 WORTH_A_THREAD = 5e-4
 """How many seconds of work make it worth while to hand them over."""
@@ -68,7 +68,7 @@ class Executor:
             run.work_for(own, share)
         except BaseException as error:
             run.stop(error)
-        wait_out(run.wait, run.stop)
+        wait_uninterrupted(run.wait, run.stop)
         run.let_go()
         failed, run.error = run.error, None
         try:

@@ -15,7 +15,7 @@ from typing import Any
 from berth.backends.base import Array
 from berth.ops.opdef import Call
 from berth.plan.fuse import slice_length, slice_scratch_bytes, slot_bytes
-from berth.plan.plan import Home, Step, Value
+from berth.plan.plan import Step, Storage, Value
 from berth.run.stage import fail
 from berth.run.threads import Pool, my_threads
 
@@ -67,7 +67,7 @@ class FusedCall:
         return [(function, arguments) for arguments in zip(*columns, strict=True)]
 
     def _sliced(self, value: Value, array_of: Callable[[Value], Array]) -> list[Array]:
-        if value.home is Home.SCRATCH:
+        if value.storage is Storage.SCRATCH:
             key = (value.offset, value.dtype)
             if key not in self._scratch_of:
                 self._scratch_of[key] = self._scratch_slices(value)

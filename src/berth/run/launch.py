@@ -25,8 +25,8 @@ from berth.memory.buffer import Holder
 from berth.ops.opdef import Attrs, Kernel, Launch, OpDef, OutputType, Parts
 from berth.ops.shape import Known
 from berth.plan.layout import LARGE
+from berth.run.fp_errors import ignore_fp_errors
 from berth.run.parts import over_pool
-from berth.run.quiet import call_quietly
 from berth.run.threads import Pool
 
 
@@ -102,9 +102,9 @@ def compute(
     call = over_pool(bound, pool) if isinstance(bound, Parts) else bound
     if call is not None:
         if device.device_type == "CPU":
-            call_quietly(*call)
+            ignore_fp_errors(*call)
         else:
-            device.stream.launch(partial(call_quietly, *call))
+            device.stream.launch(partial(ignore_fp_errors, *call))
     return outputs
 
 

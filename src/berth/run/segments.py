@@ -21,10 +21,10 @@ from berth.ops.convert import dtype_of, frozen
 from berth.ops.evaluate import HostValue
 from berth.plan.plan import Feed, Plan, Request
 from berth.plan.specialize import Blocked, Knowledge, needed_ops
-from berth.run.calls import as_array
 from berth.run.runner import Runner
+from berth.run.subgraphs import as_array
 
-MOST_PLANS = 64
+MAX_PLANS = 64
 Compile = Callable[[Request, Knowledge], tuple[Plan, Blocked]]
 DoCall = Callable[[Operation, Sequence[Any], frozenset[int], Any, bool], Sequence[Any]]
 """Does a call, given what it takes; the outputs of these positions are wanted."""
@@ -82,7 +82,7 @@ class SegmentedRunner:
         key = progress.key()
         found = self._segments.get(key)
         if found is None:
-            if len(self._segments) >= MOST_PLANS:
+            if len(self._segments) >= MAX_PLANS:
                 self.drop_idle()
                 self._segments.clear()
             found = self._segments[key] = self._plan(progress)

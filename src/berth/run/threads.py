@@ -70,7 +70,9 @@ def _blas_setter() -> Callable[[int], int] | None:
     return None
 
 
-def wait_out(wait: Callable[[], Any], interrupted: Callable[[BaseException], None]) -> None:
+def wait_uninterrupted(
+    wait: Callable[[], Any], interrupted: Callable[[BaseException], None]
+) -> None:
     """Wait to the end, even if somebody is impatient: memory is in use until then."""
     while True:
         try:
@@ -101,7 +103,7 @@ class Pool:
         for task in (first, *others):
             # What nobody has begun is done here: this way the pool cannot block itself.
             task.do()
-            wait_out(task.done.wait, errors.append)
+            wait_uninterrupted(task.done.wait, errors.append)
             if task.error is not None:
                 errors.append(task.error)
         try:

@@ -11,7 +11,7 @@ from berth.backends.base import Array
 from berth.devices.device import Device
 from berth.devices.out_of_memory import workspace_does_not_fit
 from berth.memory.buffer import Buffer, Holder
-from berth.plan.plan import Home, Plan, Value
+from berth.plan.plan import Plan, Storage, Value
 
 
 class Workspace(NamedTuple):
@@ -50,6 +50,6 @@ def _largest(plan: Plan, device: int) -> Value:
     here = [
         value
         for value in (*made, *moved, *fed)
-        if value.device == device and value.home in (Home.WORKSPACE, Home.FEED)
+        if value.device == device and value.storage in (Storage.WORKSPACE, Storage.FEED)
     ]
     return max(here, key=lambda value: value.nbytes)

@@ -35,12 +35,12 @@ from berth.devices.out_of_memory import is_taken, other_processes
 from berth.errors import OutOfMemoryError
 from berth.front.context import Context
 from berth.front.options import ConfigProto
-from berth.front.session import Session
 from berth.graph.graph import Graph
 from berth.ops.arrays.array import constant
 from berth.ops.linalg.products import matmul
 from berth.plan.plan import Request
 from berth.run.engine import Engine, Options
+from berth.session.session import Session
 from berth.tools import devices as devices_report
 from berth.tools.check_report import (
     CheckReport,
@@ -54,7 +54,7 @@ from berth.tools.check_report import (
 )
 from berth.units import format_bytes
 
-_LEAST_RUNS, _MOST_RUNS, _ENOUGH_SECONDS = 3, 10, 0.2
+_LEAST_RUNS, _MAX_RUNS, _ENOUGH_SECONDS = 3, 10, 0.2
 """A device is timed again until so much time has passed, but so often at least and at most."""
 _SMALL_ANSWER = [[22.0, 28.0], [49.0, 64.0]]
 
@@ -200,9 +200,7 @@ class LargeMatmul:
 def _shortest(run: Callable[[], object]) -> float:
     """Time something a few times; return the shortest time, in seconds."""
     times: list[float] = []
-    while len(times) < _LEAST_RUNS or (
-        len(times) < _MOST_RUNS and sum(times) < _ENOUGH_SECONDS
-    ):
+    while len(times) < _LEAST_RUNS or (len(times) < _MAX_RUNS and sum(times) < _ENOUGH_SECONDS):
         start = time.perf_counter()
         run()
         times.append(time.perf_counter() - start)

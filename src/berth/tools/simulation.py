@@ -21,13 +21,13 @@ from contextlib import AbstractContextManager, ExitStack
 from berth.backends.machine import Machine
 from berth.devices.device import Device
 from berth.devices.devices import Devices
+from berth.eager.mode import set_eager
 from berth.errors import BerthWarning
 from berth.front.context import Context
-from berth.front.function_runtime import FunctionRuntime
 from berth.front.memory_report import memory_report
-from berth.front.mode import set_eager
+from berth.functions.runtime import FunctionRuntime
+from berth.graph.default_graph import reset_default_graph
 from berth.graph.expect import expect_device
-from berth.graph.ground import reset_default_graph
 from berth.memory.stats import MemoryStats
 from berth.ops.builder import is_entered
 from berth.units import format_bytes

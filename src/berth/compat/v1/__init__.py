@@ -8,13 +8,17 @@ from __future__ import annotations
 from typing import NoReturn
 
 from berth import bitwise, both, config, debugging, dtypes, errors, nest, strings, test
+from berth.autodiff.backprop import gradients
 from berth.both import *
 from berth.compat.v1 import initializers, linalg, math, nn, random, train
 from berth.compat.v1 import variables as _variables
 from berth.compat.v1.variables import *
 from berth.config import threading as _threading
+from berth.control_flow.cond import cond_v1 as cond
+from berth.control_flow.while_loop import while_loop_v1 as while_loop
 from berth.devices.spec import DeviceSpecV1 as DeviceSpec
-from berth.front import mode as _mode
+from berth.eager import mode as _mode
+from berth.eager.mode import executing_eagerly
 from berth.front.context import context as _context
 from berth.front.graph_scope import (
     GraphKeys,
@@ -28,18 +32,12 @@ from berth.front.graph_scope import (
     get_collection_ref,
     name_scope,
 )
-from berth.front.mode import executing_eagerly
 from berth.front.options import ConfigProto, GPUOptions, GraphOptions
 from berth.front.options import device_options as _device_options
-from berth.front.run_options import RunMetadata, RunOptions
-from berth.front.session import InteractiveSession, Session
-from berth.front.tensor_spec import TensorSpec
-from berth.graph.autodiff import gradients
-from berth.graph.control_flow import cond_v1 as cond
-from berth.graph.default import get_default_session
-from berth.graph.ground import get_default_graph, reset_default_graph
-from berth.graph.text import GraphDef, NodeDef
-from berth.graph.while_loop import while_loop_v1 as while_loop
+from berth.functions.tensor_spec import TensorSpec
+from berth.graph.default_graph import get_default_graph, reset_default_graph
+from berth.graph.default_session import get_default_session
+from berth.graph.node_text import GraphDef, NodeDef
 from berth.ops.arrays.array import placeholder, placeholder_with_default
 from berth.ops.arrays.depth import depth_to_space_v1 as depth_to_space
 from berth.ops.arrays.depth import space_to_depth_v1 as space_to_depth
@@ -156,6 +154,8 @@ from berth.ops.reductions.statistics import confusion_matrix_v1 as confusion_mat
 from berth.ops.reductions.statistics import count_nonzero_v1 as count_nonzero
 from berth.ops.reductions.statistics import is_non_decreasing, is_strictly_increasing
 from berth.ops.reductions.sums import accumulate_n
+from berth.session.run_options import RunMetadata, RunOptions
+from berth.session.session import InteractiveSession, Session
 
 __all__ = [
     "ConfigProto",

@@ -1,21 +1,21 @@
 """``tf.initializers``: first values for variables."""
 
-from berth.graph.initializers_v1 import Constant as constant
-from berth.graph.initializers_v1 import GlorotNormal as glorot_normal
-from berth.graph.initializers_v1 import GlorotUniform as glorot_uniform
-from berth.graph.initializers_v1 import Identity as identity
-from berth.graph.initializers_v1 import Ones as ones
-from berth.graph.initializers_v1 import Orthogonal as orthogonal
-from berth.graph.initializers_v1 import RandomNormal as random_normal
-from berth.graph.initializers_v1 import RandomUniform as random_uniform
-from berth.graph.initializers_v1 import TruncatedNormal as truncated_normal
-from berth.graph.initializers_v1 import UniformUnitScaling as uniform_unit_scaling
-from berth.graph.initializers_v1 import VarianceScaling as variance_scaling
-from berth.graph.initializers_v1 import Zeros as zeros
-from berth.graph.initializers_v1 import he_normal, he_uniform, lecun_normal, lecun_uniform
-from berth.graph.variable_lists import global_variables_initializer as global_variables
-from berth.graph.variable_lists import local_variables_initializer as local_variables
-from berth.graph.variable_lists import variables_initializer as variables
+from berth.variables.collections import global_variables_initializer as global_variables
+from berth.variables.collections import local_variables_initializer as local_variables
+from berth.variables.collections import variables_initializer as variables
+from berth.variables.initializers_v1 import Constant as constant
+from berth.variables.initializers_v1 import GlorotNormal as glorot_normal
+from berth.variables.initializers_v1 import GlorotUniform as glorot_uniform
+from berth.variables.initializers_v1 import Identity as identity
+from berth.variables.initializers_v1 import Ones as ones
+from berth.variables.initializers_v1 import Orthogonal as orthogonal
+from berth.variables.initializers_v1 import RandomNormal as random_normal
+from berth.variables.initializers_v1 import RandomUniform as random_uniform
+from berth.variables.initializers_v1 import TruncatedNormal as truncated_normal
+from berth.variables.initializers_v1 import UniformUnitScaling as uniform_unit_scaling
+from berth.variables.initializers_v1 import VarianceScaling as variance_scaling
+from berth.variables.initializers_v1 import Zeros as zeros
+from berth.variables.initializers_v1 import he_normal, he_uniform, lecun_normal, lecun_uniform
 
 __all__ = [
     "constant",

@@ -1,6 +1,6 @@
 """``tf.train``: what counts the steps of training."""
 
-from berth.graph.global_step import (
+from berth.variables.global_step import (
     assert_global_step,
     create_global_step,
     get_global_step,

@@ -1,50 +1,6 @@
 """Variables of TensorFlow 1: making, finding, initialising and writing them."""
 
-from berth.graph.initializers_v1 import Constant as constant_initializer
-from berth.graph.initializers_v1 import GlorotNormal as glorot_normal_initializer
-from berth.graph.initializers_v1 import GlorotUniform as glorot_uniform_initializer
-from berth.graph.initializers_v1 import Ones as ones_initializer
-from berth.graph.initializers_v1 import Orthogonal as orthogonal_initializer
-from berth.graph.initializers_v1 import RandomNormal as random_normal_initializer
-from berth.graph.initializers_v1 import RandomUniform as random_uniform_initializer
-from berth.graph.initializers_v1 import TruncatedNormal as truncated_normal_initializer
-from berth.graph.initializers_v1 import UniformUnitScaling as uniform_unit_scaling_initializer
-from berth.graph.initializers_v1 import VarianceScaling as variance_scaling_initializer
-from berth.graph.initializers_v1 import Zeros as zeros_initializer
-from berth.graph.template import make_template
-from berth.graph.variable import Variable
-from berth.graph.variable_lists import (
-    all_variables,
-    assert_variables_initialized,
-    global_variables,
-    global_variables_initializer,
-    initialize_all_variables,
-    initialize_local_variables,
-    initialize_variables,
-    is_variable_initialized,
-    local_variables,
-    local_variables_initializer,
-    model_variables,
-    moving_average_variables,
-    report_uninitialized_variables,
-    trainable_variables,
-    variables_initializer,
-)
-from berth.graph.variable_scope import (
-    get_local_variable,
-    get_variable,
-    no_regularizer,
-    variable_scope,
-)
-from berth.graph.variable_store import (
-    AUTO_REUSE,
-    VariableScope,
-    disable_resource_variables,
-    enable_resource_variables,
-    get_variable_scope,
-    resource_variables_enabled,
-)
-from berth.graph.writing import (
+from berth.variables.assignment import (
     assign,
     assign_add,
     assign_sub,
@@ -61,6 +17,52 @@ from berth.graph.writing import (
     scatter_sub,
     scatter_update,
 )
+from berth.variables.collections import (
+    all_variables,
+    assert_variables_initialized,
+    global_variables,
+    global_variables_initializer,
+    initialize_all_variables,
+    initialize_local_variables,
+    initialize_variables,
+    is_variable_initialized,
+    local_variables,
+    local_variables_initializer,
+    model_variables,
+    moving_average_variables,
+    report_uninitialized_variables,
+    trainable_variables,
+    variables_initializer,
+)
+from berth.variables.initializers_v1 import Constant as constant_initializer
+from berth.variables.initializers_v1 import GlorotNormal as glorot_normal_initializer
+from berth.variables.initializers_v1 import GlorotUniform as glorot_uniform_initializer
+from berth.variables.initializers_v1 import Ones as ones_initializer
+from berth.variables.initializers_v1 import Orthogonal as orthogonal_initializer
+from berth.variables.initializers_v1 import RandomNormal as random_normal_initializer
+from berth.variables.initializers_v1 import RandomUniform as random_uniform_initializer
+from berth.variables.initializers_v1 import TruncatedNormal as truncated_normal_initializer
+from berth.variables.initializers_v1 import (
+    UniformUnitScaling as uniform_unit_scaling_initializer,
+)
+from berth.variables.initializers_v1 import VarianceScaling as variance_scaling_initializer
+from berth.variables.initializers_v1 import Zeros as zeros_initializer
+from berth.variables.scope import (
+    get_local_variable,
+    get_variable,
+    no_regularizer,
+    variable_scope,
+)
+from berth.variables.store import (
+    AUTO_REUSE,
+    VariableScope,
+    disable_resource_variables,
+    enable_resource_variables,
+    get_variable_scope,
+    resource_variables_enabled,
+)
+from berth.variables.template import make_template
+from berth.variables.variable import Variable
 
 __all__ = [
     "AUTO_REUSE",

@@ -14,10 +14,10 @@ from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.attributes import check_type
 from berth.ops.builder import apply
 from berth.ops.compose import scope
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import (
     INDEX,
-    Misfit,
+    ShapeMismatch,
     check_again,
     check_rank,
     everywhere_but_strings,
@@ -70,7 +70,7 @@ BROADCAST_ARGS = OpDef(
     "s0:Tidx s1:Tidx",
     _common_type,
     types={"Tidx": INDEX},
-    kernels=everywhere(_bind_common, INDEX),
+    kernels=all_devices(_bind_common, INDEX),
     host_inputs=(0, 1),
 )
 
@@ -97,7 +97,7 @@ def _ensured(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
         try:
             check_rank(tensor.dims, len(wanted))
         except ValueError as error:
-            raise Misfit(str(error), at_run) from None
+            raise ShapeMismatch(str(error), at_run) from None
     return ((tensor.dtype.base_dtype, merge_dims(wanted, tensor.dims, at_run)),)
 
 
@@ -164,7 +164,7 @@ def _bitcast_dims(dims: Dims, old: DType, new: DType) -> Dims:
     n_parts = new.itemsize // old.itemsize
     if not dims or dims[-1] not in (n_parts, None):
         last = dims[-1] if dims else 1
-        raise Misfit(
+        raise ShapeMismatch(
             f"Cannot bitcast from {old.itemsize} to {new.itemsize} due to shape. {last} does "
             f"not match {n_parts}",
             f"Cannot bitcast from {old.type_string} to {new.type_string}: shape "
@@ -183,7 +183,7 @@ BITCAST = OpDef(
     "input:T",
     _bitcast_type,
     types={"T": NUMBERS},
-    kernels=everywhere(_bind_bitcast, NUMBERS),
+    kernels=all_devices(_bind_bitcast, NUMBERS),
 )
 
 

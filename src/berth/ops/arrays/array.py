@@ -18,11 +18,11 @@ from berth.ops.compose import (
     type_of,
 )
 from berth.ops.convert import dtype_of, frozen, to_array
-from berth.ops.convert_now import to_array_now
+from berth.ops.convert_eager import to_array_eager
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
     INDEX,
-    Misfit,
+    ShapeMismatch,
     bind_nothing,
     everywhere_but_strings,
     like_first,
@@ -58,7 +58,7 @@ def constant(
     [[7, 7], [7, 7]]
     """
     wanted = None if dtype is None else as_dtype(dtype)
-    array = to_array_now(value, wanted) if is_eager() else to_array(value, wanted)
+    array = to_array_eager(value, wanted) if is_eager() else to_array(value, wanted)
     if shape is not None and is_eager_or_function():
         array = _shaped_now(array, value, read_dims(shape) or ())
     elif shape is not None:
@@ -195,7 +195,7 @@ def _fill_in(old: Sequence[Any], new: list[int]) -> Dims:
         )
     if not open_sizes:
         if known != n_elements:
-            raise Misfit(
+            raise ShapeMismatch(
                 f"Cannot reshape a tensor with {n_elements} elements to shape "
                 f"{bracketed(tuple(new))} ({known} elements)",
                 f"Input to reshape is a tensor with {n_elements} values, but the requested "
@@ -207,7 +207,7 @@ def _fill_in(old: Sequence[Any], new: list[int]) -> Dims:
         n_elements = int(np.prod([size for size in old if size], dtype=np.int64))
         known = int(np.prod([size for size in new if size not in (0, -1)], dtype=np.int64))
     if known == 0 or n_elements % known:
-        raise Misfit(
+        raise ShapeMismatch(
             f"Dimension size must be evenly divisible by {known} but is {n_elements}",
             f"Input to reshape is a tensor with {n_elements} values, but the requested shape "
             f"requires a multiple of {known}",
@@ -247,12 +247,12 @@ def _expanded(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
         return ((dtype, (None,) * (rank + 1)),)
     if axis.value.size != 1:
         message = "must be a tensor with a single value"
-        raise Misfit(f"'dim' input {message}", f"'dim' {message}")
+        raise ShapeMismatch(f"'dim' input {message}", f"'dim' {message}")
     position = int(axis.value.reshape(-1)[0])
     if not -rank - 1 <= position <= rank:
         message = f"dim {position} not in the interval [{-rank - 1}, {rank}]."
         at_run = f"Tried to expand dim index {position} for tensor with {rank} dimensions."
-        raise Misfit(message, at_run)
+        raise ShapeMismatch(message, at_run)
     position %= rank + 1
     return ((dtype, (*tensor.dims[:position], 1, *tensor.dims[position:])),)
 
@@ -298,7 +298,7 @@ def _squeezed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     for position, axis in enumerate(axes):
         if not -rank <= axis < rank:
             message = f"squeeze_dims[{position}] not in [{-rank},{rank})."
-            raise Misfit(
+            raise ShapeMismatch(
                 message, f"Tried to squeeze dim index {axis} for tensor with {rank} dimensions."
             )
         size = dims[axis]

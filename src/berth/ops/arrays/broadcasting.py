@@ -8,7 +8,7 @@ from typing import Any
 from berth.dtypes import ALL, NUMBERS
 from berth.ops.arrays.metadata import shape
 from berth.ops.builder import apply
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import INDEX, ON_DEVICES, everywhere_but_strings, shape_of_value
 from berth.ops.shape import Dims, bracketed, is_known
 
@@ -91,7 +91,7 @@ SUM_TO = OpDef(
     "input:T shape:Tidx",
     _asked_for,
     types={"T": NUMBERS, "Tidx": INDEX},
-    kernels=everywhere(_bind_sum, [dtype for dtype in ON_DEVICES if dtype in NUMBERS]),
+    kernels=all_devices(_bind_sum, [dtype for dtype in ON_DEVICES if dtype in NUMBERS]),
     host_inputs=(1,),
 )
 """What BroadcastTo stretched, summed: no operation of TensorFlow's, which needs three here."""

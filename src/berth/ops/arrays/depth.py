@@ -9,7 +9,7 @@ from berth.dtypes import ALL
 from berth.ops.attributes import check_choice, check_least
 from berth.ops.builder import apply
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed
-from berth.ops.rules import Misfit, check_rank, everywhere_but_strings
+from berth.ops.rules import ShapeMismatch, check_rank, everywhere_but_strings
 
 _PLACES = {"NHWC": (1, 2, 3), "NCHW": (2, 3, 1)}
 """Which axes are height, width and channels."""
@@ -18,7 +18,7 @@ _PLACES = {"NHWC": (1, 2, 3), "NCHW": (2, 3, 1)}
 def _divided(size: int | None, by: int, at_run: str) -> int | None:
     if size is not None and size % by:
         message = f"Dimension size must be evenly divisible by {by} but is {size}"
-        raise Misfit(message, at_run)
+        raise ShapeMismatch(message, at_run)
     return None if size is None else size // by
 
 

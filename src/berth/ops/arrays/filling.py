@@ -28,11 +28,11 @@ from berth.ops.attributes import at_once, check_type
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, is_integer, is_tensor, scope
 from berth.ops.elementwise.arithmetic import cast
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import (
     INDEX,
     ON_DEVICES,
-    Misfit,
+    ShapeMismatch,
     check_rank,
     everywhere_but_strings,
     from_host,
@@ -244,7 +244,7 @@ RANGE = OpDef(
     "start:Tidx limit:Tidx delta:Tidx",
     _range_type,
     types={"Tidx": REAL},
-    kernels=everywhere(_bind_range, REAL),
+    kernels=all_devices(_bind_range, REAL),
     host_inputs=(0, 1, 2),
 )
 _RANGE_TYPES = (int32, int64, float32, float64)
@@ -283,7 +283,7 @@ def _one_hot_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]
     size = None if depth.value is None else int(depth.value)
     if size is not None and size < 0:
         message = "Dimension size, given by scalar input 1, must be non-negative but is"
-        raise Misfit(f"{message} {size}", f"depth must be non-negative, got: {size}")
+        raise ShapeMismatch(f"{message} {size}", f"depth must be non-negative, got: {size}")
     dtype = on_value.dtype.base_dtype
     if indices.dims is None:
         return ((dtype, None),)
@@ -329,7 +329,7 @@ ONE_HOT = OpDef(
     "indices:TI depth:int32 on_value:T off_value:T",
     _one_hot_type,
     types={"TI": (uint8, int8, int32, int64), "T": ALL},
-    kernels=everywhere(_bind_one_hot, scratch=_one_hot_scratch),
+    kernels=all_devices(_bind_one_hot, scratch=_one_hot_scratch),
     host_inputs=(1,),
 )
 

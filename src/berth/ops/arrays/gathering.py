@@ -12,8 +12,8 @@ from berth.ops.arrays.places import no_row
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer
 from berth.ops.elementwise.compare import SELECT, SELECT_V2
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
-from berth.ops.rules import INDEX, Misfit, everywhere_but_strings, from_host
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.rules import INDEX, ShapeMismatch, everywhere_but_strings, from_host
 from berth.ops.shape import Dims
 
 # --- by index -----------------------------------------------------------------------------
@@ -33,7 +33,7 @@ def _gathered(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     position = int(axis.value)
     if not -rank <= position < rank:
         needed = position + 1 if position >= 0 else -position
-        raise Misfit(
+        raise ShapeMismatch(
             f"Shape must be at least rank {needed} but is rank {rank}",
             f"Expected axis in the range [{-rank}, {rank}), but got {position}",
         )
@@ -224,7 +224,7 @@ WHERE = OpDef(
     "condition:T",
     _positions_type,
     types={"T": _WITH_TRUTH},
-    kernels=everywhere(_bind_where, _WITH_TRUTH),
+    kernels=all_devices(_bind_where, _WITH_TRUTH),
     shape_inputs=(0,),
 )
 

@@ -20,7 +20,7 @@ from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer, scope
 from berth.ops.elementwise.arithmetic import cast, maximum
 from berth.ops.elementwise.compare import less
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.reductions.reduction import reduce_max
 from berth.ops.rules import INDEX, check_rank
 from berth.ops.shape import bracketed
@@ -172,7 +172,7 @@ UNRAVEL_INDEX = OpDef(
     "indices:Tidx dims:Tidx",
     _coordinates_type,
     types={"Tidx": INDEX},
-    kernels=everywhere(_bind_coordinates, INDEX),
+    kernels=all_devices(_bind_coordinates, INDEX),
     host_inputs=(1,),
 )
 

@@ -12,7 +12,7 @@ from berth.ops.compose import convert, is_integer, is_tensor, scope, type_of
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
     INDEX,
-    Misfit,
+    ShapeMismatch,
     check_rank,
     copy_each,
     everywhere_but_strings,
@@ -39,7 +39,7 @@ def _concatenated(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]
     position = int(axis.value)
     if not -rank <= position < rank:
         needed = position + 1 if position >= 0 else -position
-        raise Misfit(
+        raise ShapeMismatch(
             f"Shape must be at least rank {needed} but is rank {rank}",
             "ConcatOp : Expected concatenating dimensions in the range "
             f"[{-rank}, {rank}), but got {position}",
@@ -144,7 +144,7 @@ def _unpacked(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     _check_axis(attrs["axis"], len(dims))
     axis = attrs["axis"] % len(dims)
     if dims[axis] not in (num, None):
-        raise Misfit(
+        raise ShapeMismatch(
             f"Dimension must be {num} but is {dims[axis]}",
             f"Input shape axis {axis} must equal {num}, got shape {bracketed(dims)}",
         )
@@ -192,7 +192,7 @@ def _axis_to_split(axis: Typed, dims: Dims) -> int | None:
         return None
     position, rank = int(axis.value), len(dims)
     if not -rank <= position < rank:
-        raise Misfit(
+        raise ShapeMismatch(
             f"Dimension size, given by scalar input {position} must be in range "
             f"[{-rank}, {rank})",
             f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {position}",
@@ -204,7 +204,7 @@ def _split_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     axis, value = inputs
     n_parts: int = attrs["num_split"]
     if n_parts < 1:
-        raise Misfit(
+        raise ShapeMismatch(
             f"Attr 'num_split' of 'Split' Op passed {n_parts} less than minimum 1.",
             f"Value for attr 'num_split' of {n_parts} must be at least minimum 1",
         )
@@ -214,7 +214,7 @@ def _split_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
         return ((dtype, None if dims is None else (None,) * len(dims)),) * n_parts
     size = dims[position]
     if size is not None and size % n_parts:
-        raise Misfit(
+        raise ShapeMismatch(
             f"Dimension size must be evenly divisible by {n_parts} but is {size}\n\tNumber of "
             "ways to split should evenly divide the split dimension",
             "Number of ways to split should evenly divide the split dimension, but got "
@@ -252,7 +252,7 @@ def _split_v_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]
     value, sizes, axis = inputs
     n_parts: int = attrs["num_split"]
     if sizes.dims and sizes.dims[0] not in (None, n_parts):
-        raise Misfit(
+        raise ShapeMismatch(
             "Length of size_splits should be equal to num_outputs",
             "size of the split_tensor must be 1-D and have the same elements as outputs got "
             f"{len(sizes.dims)} -D and {sizes.dims[0]} elements",
@@ -274,7 +274,7 @@ def _sizes_of_parts(sizes: list[int], total: int | None) -> list[int | None]:
         return [None if size == -1 else size for size in sizes]
     known = sum(size for size in sizes if size != -1)
     if known > total or (known < total and -1 not in sizes):
-        raise Misfit(
+        raise ShapeMismatch(
             f"can't split axis of size {total} into pieces of size {bracketed(tuple(sizes))}",
             "Determined shape must either match input shape along split_dim exactly if fully "
             "specified, or be less than the size of the input along split_dim if not fully "

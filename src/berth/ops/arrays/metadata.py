@@ -15,7 +15,7 @@ from berth.ops.arrays.array import constant
 from berth.ops.attributes import check_type
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_tensor, scope
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import INDEX, from_host
 from berth.ops.shape import Dims, is_known
 
@@ -36,7 +36,7 @@ SHAPE = OpDef(
     "input:T",
     _shape_type,
     types={"T": ALL},
-    kernels=everywhere(_bind_shape),
+    kernels=all_devices(_bind_shape),
     is_metadata=True,
 )
 
@@ -55,7 +55,7 @@ SIZE = OpDef(
     "input:T",
     _size_type,
     types={"T": ALL},
-    kernels=everywhere(_bind_size),
+    kernels=all_devices(_bind_size),
     is_metadata=True,
 )
 
@@ -73,7 +73,7 @@ RANK = OpDef(
     "input:T",
     _rank_type,
     types={"T": ALL},
-    kernels=everywhere(_bind_rank),
+    kernels=all_devices(_bind_rank),
     is_metadata=True,
 )
 

@@ -12,8 +12,8 @@ from typing import Any
 from berth.dtypes import ALL, NUMBERS
 from berth.errors import InvalidArgumentError
 from berth.ops.builder import apply
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
-from berth.ops.rules import INDEX, Misfit, check_rank, copy_each, everywhere_but_strings
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.rules import INDEX, ShapeMismatch, check_rank, copy_each, everywhere_but_strings
 from berth.ops.shape import Dims
 
 
@@ -28,7 +28,7 @@ def _read_paddings(inputs: Sequence[Typed]) -> tuple[Dims, list[list[int]] | Non
     if dims is None and n_axes is not None:
         dims = (None,) * n_axes
     if dims is not None and n_axes not in (None, len(dims)):
-        raise Misfit(
+        raise ShapeMismatch(
             f"Shape must be rank {n_axes} but is rank {len(dims)}",
             "The first dimension of paddings must be the rank of inputs"
             f"[{n_axes},2] {list(dims)}",
@@ -39,7 +39,7 @@ def _read_paddings(inputs: Sequence[Typed]) -> tuple[Dims, list[list[int]] | Non
     for before, after in widths:
         if min(before, after) < 0:
             message = "Paddings must be non-negative"
-            raise Misfit(message, f"paddings must be non-negative: {before} {after}")
+            raise ShapeMismatch(message, f"paddings must be non-negative: {before} {after}")
     return dims, widths
 
 
@@ -145,7 +145,7 @@ MIRROR_PAD_GRAD = OpDef(
     "input:T paddings:Tpaddings",
     _cut,
     types={"T": NUMBERS, "Tpaddings": INDEX},
-    kernels=everywhere(_bind_cut, NUMBERS, _copy_of_first),
+    kernels=all_devices(_bind_cut, NUMBERS, _copy_of_first),
     host_inputs=(1,),
 )
 

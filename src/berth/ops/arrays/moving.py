@@ -16,7 +16,7 @@ from berth.ops.compose import convert, is_tensor, scope
 from berth.ops.elementwise.arithmetic import subtract
 from berth.ops.elementwise.unary import conj
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
-from berth.ops.rules import INDEX, Misfit, check_rank, everywhere_but_strings
+from berth.ops.rules import INDEX, ShapeMismatch, check_rank, everywhere_but_strings
 from berth.ops.shape import Dims
 
 # --- repeating ----------------------------------------------------------------------------
@@ -29,7 +29,7 @@ def _tiled(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     if dims is None:
         return ((dtype, None if n_axes is None else (None,) * n_axes),)
     if n_axes not in (None, len(dims)):
-        raise Misfit(
+        raise ShapeMismatch(
             f"Shape must be rank {len(dims)} but is rank {n_axes}",
             f"Expected multiples argument to be a vector of length {len(dims)} but got length "
             f"{n_axes}",
@@ -85,7 +85,7 @@ def _padded(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     if dims is None:
         return ((dtype, None if n_axes is None else (None,) * n_axes),)
     if n_axes not in (None, len(dims)):
-        raise Misfit(
+        raise ShapeMismatch(
             f"Shape must be rank {n_axes} but is rank {len(dims)}",
             "The first dimension of paddings must be the rank of inputs"
             f"[{n_axes},2] {list(dims)}",
@@ -100,7 +100,7 @@ def _padded_dims(dims: Sequence[int | None], paddings: Any) -> Dims:
     for size, (before, after) in zip(dims, paddings, strict=True):
         if before < 0 or after < 0:
             message = "Paddings must be non-negative"
-            raise Misfit(message, f"{message}: {before} {after}")
+            raise ShapeMismatch(message, f"{message}: {before} {after}")
         sizes.append(None if size is None else int(before) + size + int(after))
     return tuple(sizes)
 
@@ -196,7 +196,7 @@ def _transposed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
         return ((dtype, None if n_axes is None else (None,) * n_axes),)
     rank = len(x.dims)
     if n_axes not in (None, rank):
-        raise Misfit(
+        raise ShapeMismatch(
             f"Dimension must be {rank} but is {n_axes}",
             f"transpose expects a vector of size {rank}. But input(1) is a vector of size "
             f"{n_axes}",
@@ -206,7 +206,7 @@ def _transposed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     order = [int(axis) for axis in perm.value]
     for axis in order:
         if not -rank <= axis < rank:
-            raise Misfit(
+            raise ShapeMismatch(
                 f"perm dim {axis} is out of range of input rank {rank}",
                 f"{axis} is out of range [0 .. {rank})",
             )

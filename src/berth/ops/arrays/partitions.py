@@ -18,10 +18,10 @@ from berth.ops.arrays.places import no_row
 from berth.ops.attributes import check_least
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, scope
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import (
     INDEX,
-    Misfit,
+    ShapeMismatch,
     check_rank,
     everywhere_but_strings,
     from_host,
@@ -45,7 +45,7 @@ def _partition_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputTyp
 
 
 def _rest(data: Dims, numbers: Dims, name: str) -> Dims:
-    """Return the shape of a row; Misfit unless there is one for each number."""
+    """Return the shape of a row; ShapeMismatch unless there is one for each number."""
     if data is None or numbers is None:
         return None
     at_run = (
@@ -53,7 +53,7 @@ def _rest(data: Dims, numbers: Dims, name: str) -> Dims:
         f"{name}.shape = {bracketed(numbers)}"
     )
     if len(numbers) > len(data):
-        raise Misfit(at_run, at_run)
+        raise ShapeMismatch(at_run, at_run)
     merge_dims(data[: len(numbers)], numbers, at_run)
     return data[len(numbers) :]
 
@@ -164,7 +164,7 @@ def _as_rows(tensor: Any, numbers: Any) -> Any:
     """Make a list of rows of a tensor: one for each of the numbers."""
     try:
         _rest(tensor.dims, numbers.dims, "indices")
-    except Misfit as error:
+    except ShapeMismatch as error:
         raise _refused(str(error), error.at_run) from None
     rank = rank_of(numbers) if numbers.dims is None else len(numbers.dims)
     if numbers.dims is not None and rank == 1:
@@ -180,7 +180,7 @@ def _inverse_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]
     try:
         check_rank(inputs[0].dims, 1)
     except ValueError as error:
-        raise Misfit(str(error), "invert_permutation expects a 1D vector.") from None
+        raise ShapeMismatch(str(error), "invert_permutation expects a 1D vector.") from None
     return ((inputs[0].dtype.base_dtype, inputs[0].dims or (None,)),)
 
 
@@ -215,7 +215,7 @@ INVERT_PERMUTATION = OpDef(
     "x:T",
     _inverse_type,
     types={"T": INDEX},
-    kernels=everywhere(_bind_invert, INDEX, _room_for_ramp),
+    kernels=all_devices(_bind_invert, INDEX, _room_for_ramp),
 )
 
 

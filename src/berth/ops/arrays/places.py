@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from berth.errors import InvalidArgumentError
-from berth.ops.rules import Misfit, merge_dims
+from berth.ops.rules import ShapeMismatch, merge_dims
 from berth.ops.shape import Dims, Known, bracketed
 
 
 def check_updates(dims: Dims, indices: Dims, updates: Dims) -> None:
-    """Raise Misfit unless there is an update for each vector, as large as what it names.
+    """Raise ShapeMismatch unless there is an update for each vector, as large as what it names.
 
     Vectors that are too long for the shape are left to `check_depth`, in a run.
     """
@@ -46,8 +46,8 @@ def check_depth(shape: Known, indices: Known, updates: Known) -> None:
 def _must_match(a: Dims, b: Dims, what: str, other: str) -> None:
     try:
         merge_dims(a, b)
-    except Misfit as error:
-        raise Misfit(
+    except ShapeMismatch as error:
+        raise ShapeMismatch(
             f"{what} = {bracketed(a)} must match {other} = {bracketed(b)}: {error}",
             f"{what} must match {other}",
         ) from None

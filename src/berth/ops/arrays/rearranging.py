@@ -22,7 +22,7 @@ from berth.ops.compose import convert, is_integer, scope
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
     INDEX,
-    Misfit,
+    ShapeMismatch,
     check_again,
     check_rank,
     copy_each,
@@ -91,14 +91,14 @@ def _sequences_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputTyp
     rank = len(tensor.dims)
     for name in ("seq_dim", "batch_dim"):
         if attrs[name] >= rank:
-            raise Misfit(
+            raise ShapeMismatch(
                 f"{name} must be < input rank: {attrs[name]} vs. {rank}",
                 f"{name} must be < input rank ( {attrs[name]} vs. {rank})",
             )
     batch = attrs["batch_dim"]
     size, n_lengths = tensor.dims[batch], (lengths.dims or (None,))[0]
     if size != n_lengths and None not in (size, n_lengths):
-        raise Misfit(
+        raise ShapeMismatch(
             f"Dimensions must be equal, but are {size} and {n_lengths}",
             f"Length of seq_lengths != input.dims({batch}), ({n_lengths} vs. {size})",
         )
@@ -179,7 +179,7 @@ def _rolled(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     tensor, shift, axis = inputs
     if tensor.dims == ():
         message = "Shape must be at least rank 1 but is rank 0"
-        raise Misfit(message, "input must be 1-D or higher")
+        raise ShapeMismatch(message, "input must be 1-D or higher")
     for number in (shift, axis):
         if number.dims is not None and len(number.dims) > 1:
             raise ValueError(f"Shape must be at most rank 1 but is rank {len(number.dims)}")

@@ -35,7 +35,7 @@ from berth.ops.opdef import (
 )
 from berth.ops.rules import (
     INDEX,
-    Misfit,
+    ShapeMismatch,
     everywhere_but_strings,
     shape_of_value,
 )
@@ -87,7 +87,7 @@ def _taken(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
         return ((dtype, None),)
     n_axes = indices.dims[-1]
     if n_axes > len(params.dims):
-        raise Misfit(
+        raise ShapeMismatch(
             "indices.shape[-1] must be <= params.rank, but saw indices shape: "
             f"{bracketed(indices.dims)} and params shape: {bracketed(params.dims)}",
             "index innermost dimension length must be <= params rank; saw: "

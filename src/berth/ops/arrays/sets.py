@@ -10,7 +10,7 @@ import numpy as np
 from berth.dtypes import ALL, as_dtype, int32
 from berth.ops.builder import apply
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
-from berth.ops.rules import Misfit, check_rank, everywhere_but_strings
+from berth.ops.rules import ShapeMismatch, check_rank, everywhere_but_strings
 
 
 class Unique(NamedTuple):
@@ -32,7 +32,7 @@ def _check_vector(x: Typed, what: str) -> None:
     try:
         check_rank(x.dims, 1)
     except ValueError as error:
-        raise Misfit(str(error), f"{what} expects a 1D vector.") from None
+        raise ShapeMismatch(str(error), f"{what} expects a 1D vector.") from None
 
 
 def _unique_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:

@@ -13,10 +13,10 @@ from typing import Any
 from berth.dtypes import ALL, NUMBERS, int16
 from berth.ops.arrays.filling import ones_like
 from berth.ops.builder import apply
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import (
     INDEX,
-    Misfit,
+    ShapeMismatch,
     check_again,
     check_rank,
     everywhere_but_strings,
@@ -55,7 +55,7 @@ def _size_of_slice(
     if not 0 <= start <= whole:
         at_run = f"Expected begin[{axis}] in [0, {whole}], but got {start}"
         message = f"Negative dimension size caused by subtracting {start} from {whole}"
-        raise Misfit(message if start > whole else at_run, at_run)
+        raise ShapeMismatch(message if start > whole else at_run, at_run)
     if size is None:
         return None
     if size > whole - start:
@@ -138,7 +138,7 @@ def _strided(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 
 
 def _check_lengths(numbers: Sequence[Typed]) -> None:
-    """Raise Misfit unless begin, end and strides have as many numbers."""
+    """Raise ShapeMismatch unless begin, end and strides have as many numbers."""
     begin, end, strides = (n.dims for n in numbers)
     if begin == end == strides:
         return
@@ -156,7 +156,7 @@ def _dims_at(dims: Sequence[int | None], index: list[Any]) -> Dims:
         message = (
             f"Index out of range using input dim {len(dims)}; input has only {len(dims)} dims"
         )
-        raise Misfit(message, message if dims else "Attempting to slice scalar input.")
+        raise ShapeMismatch(message, message if dims else "Attempting to slice scalar input.")
     if Ellipsis not in index:
         index = [*index, Ellipsis]
     sizes: list[int | None] = []
@@ -266,7 +266,7 @@ STRIDED_SLICE_GRAD = OpDef(
     "shape:Index begin:Index end:Index strides:Index dy:T",
     _put_back_type,
     types={"T": NUMBERS, "Index": (int16, *INDEX)},
-    kernels=everywhere(_bind_put_back, NUMBERS),
+    kernels=all_devices(_bind_put_back, NUMBERS),
     host_inputs=(0, 1, 2, 3),
 )
 """A tensor of zeros, but for the part that a strided slice cuts out."""

@@ -16,8 +16,8 @@ from berth.ops.arrays.moving import transpose
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
 from berth.ops.elementwise.unary import INVERT, negative
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
-from berth.ops.rules import INDEX, Misfit, check_rank
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.rules import INDEX, ShapeMismatch, check_rank
 
 # --- the largest --------------------------------------------------------------------------
 
@@ -34,7 +34,7 @@ def _top_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     dtype, positions = tensor.dtype.base_dtype, attrs["index_type"]
     check_rank(k.dims, 0)
     if tensor.dims == ():
-        raise Misfit(
+        raise ShapeMismatch(
             "Shape must be at least rank 1 but is rank 0", "input must be >= 1-D, got shape []"
         )
     count = None if k.value is None else int(k.value)
@@ -42,12 +42,12 @@ def _top_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
         message = (
             f"Dimension size, given by scalar input 1, must be non-negative but is {count}"
         )
-        raise Misfit(message, f"Need k >= 0, got {count}")
+        raise ShapeMismatch(message, f"Need k >= 0, got {count}")
     if tensor.dims is None:
         return ((dtype, None), (positions, None))
     size = tensor.dims[-1]
     if count is not None and size is not None and count > size:
-        raise Misfit(
+        raise ShapeMismatch(
             f"input must have last dimension >= k = {count} but is {size}",
             f"input must have at least k columns. Had {size}, needed {count}",
         )
@@ -84,7 +84,7 @@ TOP_K = OpDef(
     "input:T k:Tk",
     _top_type,
     types={"T": REAL, "Tk": (int16, *INDEX)},
-    kernels=everywhere(_bind_top, REAL),
+    kernels=all_devices(_bind_top, REAL),
     host_inputs=(1,),
 )
 
@@ -192,7 +192,7 @@ def _among_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     n_rows = predictions.dims[0] if predictions.dims else None
     n_targets = targets.dims[0] if targets.dims else None
     if n_rows != n_targets and None not in (n_rows, n_targets):
-        raise Misfit(
+        raise ShapeMismatch(
             f"Dimensions must be equal, but are {n_rows} and {n_targets}",
             f"First dimension of predictions {n_rows} must match length of targets {n_targets}",
         )
@@ -228,7 +228,7 @@ IN_TOP_K = OpDef(
     "predictions:float32 targets:T k:T",
     _among_type,
     types={"T": INDEX},
-    kernels=everywhere(_bind_among, INDEX, _among_scratch),
+    kernels=all_devices(_bind_among, INDEX, _among_scratch),
 )
 
 

@@ -23,7 +23,7 @@ from berth.ops.arrays.array import identity
 from berth.ops.arrays.strings import add_anyway
 from berth.ops.builder import apply
 from berth.ops.compose import convert, convert_like, is_eager, is_tensor, scope, type_of
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import INEXACT, ON_DEVICES, SIGNED, elementwise, merge_all
 from berth.ops.shape import bracketed, merge
 
@@ -376,7 +376,7 @@ ADD_N = OpDef(
     "inputs:T*",
     _sum_type,
     types={"T": NUMBERS},
-    kernels=everywhere(_bind_add_n, NUMBERS),
+    kernels=all_devices(_bind_add_n, NUMBERS),
 )
 
 

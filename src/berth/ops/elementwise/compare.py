@@ -10,7 +10,7 @@ from berth.ops.builder import apply
 from berth.ops.compose import convert, scope, type_of
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
-    Misfit,
+    ShapeMismatch,
     broadcast_to_bool,
     common_dims,
     elementwise,
@@ -248,9 +248,9 @@ def _selected_broadcast(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Outpu
     condition, then, other = inputs
     try:
         dims = common_dims(condition.dims, common_dims(then.dims, other.dims))
-    except Misfit as error:
+    except ShapeMismatch as error:
         shapes = ", ".join(bracketed(tensor.dims) for tensor in inputs)
-        raise Misfit(str(error), f"Incompatible shapes: {shapes}") from None
+        raise ShapeMismatch(str(error), f"Incompatible shapes: {shapes}") from None
     return ((then.dtype.base_dtype, dims),)
 
 

@@ -1,4 +1,4 @@
-"""Calls: operations that run graphs of their own, as the values of a run decide.
+"""FunctionalOps: operations that run graphs of their own, as the values of a run decide.
 
 Their attribute ``bodies`` holds what they may run: each has a graph, its ``outputs``, and
 says which inputs of the call it ``takes``. A call has no kernel that does anything: a run
@@ -25,7 +25,7 @@ import numpy as np
 
 from berth.dtypes import int32
 from berth.errors import InvalidArgumentError
-from berth.ops.opdef import Attrs, Infer, OpDef, OutputType, everywhere
+from berth.ops.opdef import Attrs, Infer, OpDef, OutputType, all_devices
 from berth.ops.rules import bind_nothing, check_rank
 from berth.ops.shape import Dims, bracketed
 
@@ -38,7 +38,7 @@ class Kind(NamedTuple):
 
 
 def _kind(name: str, arguments: str, infer: Infer) -> Kind:
-    kernels = everywhere(bind_nothing)
+    kernels = all_devices(bind_nothing)
     return Kind(
         OpDef(name, arguments, infer, kernels=kernels, is_call=True, is_stateful=True),
         OpDef(f"Stateless{name}", arguments, infer, kernels=kernels, is_call=True),

@@ -16,7 +16,7 @@ from berth.ops.compose import convert, is_eager, is_tensor, scope
 from berth.ops.elementwise import compare
 from berth.ops.flow.assertions import Holds
 from berth.ops.flow.control import Assert, no_op
-from berth.ops.opdef import Call, Launch, OpDef, everywhere
+from berth.ops.opdef import Call, Launch, OpDef, all_devices
 from berth.ops.reductions.reduction import reduce_any
 from berth.ops.rules import like_first
 
@@ -223,7 +223,7 @@ CHECK_NUMERICS = OpDef(
     "tensor:T",
     like_first,
     types={"T": FLOATING},
-    kernels=everywhere(_bind_check, FLOATING),
+    kernels=all_devices(_bind_check, FLOATING),
     is_stateful=True,
 )
 

@@ -19,14 +19,14 @@ from berth.ops.opdef import (
     OpDef,
     OutputType,
     Typed,
-    everywhere,
+    all_devices,
     host_only,
 )
 from berth.ops.rules import bind_nothing, check_rank, no_outputs
 
 # --- waiting ------------------------------------------------------------------------------
 
-NO_OP = OpDef("NoOp", "", no_outputs, kernels=everywhere(bind_nothing))
+NO_OP = OpDef("NoOp", "", no_outputs, kernels=all_devices(bind_nothing))
 
 
 def no_op(name: str | None = None) -> Any:

@@ -9,7 +9,7 @@ from berth.ops.elementwise.arithmetic import cast
 from berth.ops.elementwise.compare import less
 from berth.ops.elementwise.unary import abs as absolute
 from berth.ops.elementwise.unary import sigmoid, sign
-from berth.ops.gradient import Done, gradient
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.nn.activations import (
     ELU,
     ELU_GRAD,
@@ -37,36 +37,36 @@ _BACK: dict[OpDef, OpDef] = {
 
 
 @gradient(RELU6, LEAKY_RELU, SOFTPLUS, SOFTSIGN)
-def _from_features(op: Done, grad: Any) -> Any:
+def _from_features(op: RecordedOp, grad: Any) -> Any:
     return apply(_BACK[op.definition], (grad, op.inputs[0]), op.attrs)
 
 
 @gradient(ELU, SELU)
-def _from_activations(op: Done, grad: Any) -> Any:
+def _from_activations(op: RecordedOp, grad: Any) -> Any:
     return apply(_BACK[op.definition], (grad, op.outputs[0]), op.attrs)
 
 
 # --- once more: all are linear in the gradient --------------------------------------------
 
 
-def _again(op: Done, grad: Any) -> Any:
+def _again(op: RecordedOp, grad: Any) -> Any:
     return apply(op.definition, (grad, op.inputs[1]), op.attrs)
 
 
 @gradient(RELU6_GRAD, LEAKY_RELU_GRAD)
-def _straight(op: Done, grad: Any) -> Any:
+def _straight(op: RecordedOp, grad: Any) -> Any:
     return _again(op, grad), None
 
 
 @gradient(ELU_GRAD, SELU_GRAD)
-def _elu_grad(op: Done, grad: Any) -> Any:
+def _elu_grad(op: RecordedOp, grad: Any) -> Any:
     gradients, activations = op.inputs
     is_bent = cast(less(activations, 0), grad.dtype.base_dtype)
     return lambda: _again(op, grad), lambda: grad * gradients * is_bent
 
 
 @gradient(SOFTPLUS_GRAD)
-def _softplus_grad(op: Done, grad: Any) -> Any:
+def _softplus_grad(op: RecordedOp, grad: Any) -> Any:
     gradients, features = op.inputs
 
     def of_features() -> Any:
@@ -77,7 +77,7 @@ def _softplus_grad(op: Done, grad: Any) -> Any:
 
 
 @gradient(SOFTSIGN_GRAD)
-def _softsign_grad(op: Done, grad: Any) -> Any:
+def _softsign_grad(op: RecordedOp, grad: Any) -> Any:
     gradients, features = op.inputs
 
     def of_features() -> Any:

@@ -50,7 +50,7 @@ from berth.ops.elementwise.compare import (
 )
 from berth.ops.elementwise.shifts import LEFT_SHIFT, RIGHT_SHIFT
 from berth.ops.elementwise.unary import conj, log
-from berth.ops.gradient import Done, gradient, not_differentiable
+from berth.ops.gradient import RecordedOp, gradient, not_differentiable
 from berth.ops.rules import INEXACT
 from berth.ops.shape import is_known
 from berth.ops.state.variables import READ
@@ -77,39 +77,39 @@ not_differentiable(
 
 
 @gradient(IDENTITY, PLACEHOLDER_WITH_DEFAULT, READ)
-def _identity(op: Done, grad: Any) -> Any:
+def _identity(op: RecordedOp, grad: Any) -> Any:
     return grad
 
 
 @gradient(ADD)
-def _add(op: Done, grad: Any) -> Any:
+def _add(op: RecordedOp, grad: Any) -> Any:
     x, y = op.inputs
     return lambda: sum_like(grad, x), lambda: sum_like(grad, y)
 
 
 @gradient(SUB)
-def _sub(op: Done, grad: Any) -> Any:
+def _sub(op: RecordedOp, grad: Any) -> Any:
     x, y = op.inputs
     return lambda: sum_like(grad, x), lambda: -sum_like(grad, y)
 
 
 @gradient(ADD_N)
-def _add_n(op: Done, grad: Any) -> Any:
+def _add_n(op: RecordedOp, grad: Any) -> Any:
     return [grad] * len(op.inputs)
 
 
 @gradient(BROADCAST_TO)
-def _broadcast_to(op: Done, grad: Any) -> Any:
+def _broadcast_to(op: RecordedOp, grad: Any) -> Any:
     return sum_like(grad, op.inputs[0]), None
 
 
 @gradient(SUM_TO)
-def _sum_to(op: Done, grad: Any) -> Any:
+def _sum_to(op: RecordedOp, grad: Any) -> Any:
     return broadcast_to(grad, shape(op.inputs[0])), None
 
 
 @gradient(CAST)
-def _cast(op: Done, grad: Any) -> Any:
+def _cast(op: RecordedOp, grad: Any) -> Any:
     given: DType = op.inputs[0].dtype.base_dtype
     return cast(grad, given) if given in INEXACT and grad.dtype in INEXACT else None
 
@@ -118,7 +118,7 @@ def _cast(op: Done, grad: Any) -> Any:
 
 
 @gradient(MUL)
-def _mul(op: Done, grad: Any) -> Any:
+def _mul(op: RecordedOp, grad: Any) -> Any:
     x, y = op.inputs
     return (
         lambda: sum_like(multiply(grad, conj(y)), x),
@@ -127,7 +127,7 @@ def _mul(op: Done, grad: Any) -> Any:
 
 
 @gradient(REAL_DIV)
-def _real_div(op: Done, grad: Any) -> Any:
+def _real_div(op: RecordedOp, grad: Any) -> Any:
     x, y = op.inputs
     return (
         lambda: sum_like(grad / conj(y), x),
@@ -136,13 +136,13 @@ def _real_div(op: Done, grad: Any) -> Any:
 
 
 @gradient(FLOOR_MOD)
-def _floor_mod(op: Done, grad: Any) -> Any:
+def _floor_mod(op: RecordedOp, grad: Any) -> Any:
     x, y = op.inputs
     return lambda: sum_like(grad, x), lambda: -sum_like(grad * floordiv(x, y), y)
 
 
 @gradient(POW)
-def _pow(op: Done, grad: Any) -> Any:
+def _pow(op: RecordedOp, grad: Any) -> Any:
     x, y = op.inputs
 
     def of_base() -> Any:
@@ -160,7 +160,7 @@ def _pow(op: Done, grad: Any) -> Any:
 
 
 @gradient(SQUARED_DIFFERENCE)
-def _squared_difference(op: Done, grad: Any) -> Any:
+def _squared_difference(op: RecordedOp, grad: Any) -> Any:
     x, y = op.inputs
     slope = 2 * grad * (x - y)
     return lambda: sum_like(slope, x), lambda: -sum_like(slope, y)
@@ -170,19 +170,19 @@ def _squared_difference(op: Done, grad: Any) -> Any:
 
 
 @gradient(MAXIMUM)
-def _maximum(op: Done, grad: Any) -> Any:
+def _maximum(op: RecordedOp, grad: Any) -> Any:
     x, y = op.inputs
     return _of_chosen(greater_equal(x, y), x, y, grad)
 
 
 @gradient(MINIMUM)
-def _minimum(op: Done, grad: Any) -> Any:
+def _minimum(op: RecordedOp, grad: Any) -> Any:
     x, y = op.inputs
     return _of_chosen(less_equal(x, y), x, y, grad)
 
 
 @gradient(SELECT_V2)
-def _select_v2(op: Done, grad: Any) -> Any:
+def _select_v2(op: RecordedOp, grad: Any) -> Any:
     condition, x, y = op.inputs
     return None, *_of_chosen(condition, x, y, grad)
 
@@ -196,7 +196,7 @@ def _of_chosen(is_x: Any, x: Any, y: Any, grad: Any) -> tuple[Any, Any]:
 
 
 @gradient(SELECT)
-def _select(op: Done, grad: Any) -> Any:
+def _select(op: RecordedOp, grad: Any) -> Any:
     condition = op.inputs[0]
     if is_known(condition.dims) and condition.dims in ((), grad.dims):
         return None, *_of_chosen(condition, grad, grad, grad)

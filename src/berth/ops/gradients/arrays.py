@@ -31,7 +31,7 @@ from berth.ops.arrays.joining import (
 from berth.ops.arrays.metadata import RANK, SHAPE, SIZE, axis_size, shape, size
 from berth.ops.arrays.moving import TILE, TRANSPOSE, transpose
 from berth.ops.elementwise.arithmetic import mod
-from berth.ops.gradient import Done, gradient, not_differentiable
+from berth.ops.gradient import RecordedOp, gradient, not_differentiable
 from berth.ops.reductions.reduction import reduce_sum
 from berth.ops.reductions.segments import unsorted_segment_sum
 from berth.ops.shape import is_known
@@ -52,17 +52,17 @@ not_differentiable(
 
 
 @gradient(SQUEEZE)
-def _squeeze(op: Done, grad: Any) -> Any:
+def _squeeze(op: RecordedOp, grad: Any) -> Any:
     return reshape(grad, shape(op.inputs[0]))
 
 
 @gradient(EXPAND_DIMS, RESHAPE)
-def _reshape(op: Done, grad: Any) -> Any:
+def _reshape(op: RecordedOp, grad: Any) -> Any:
     return reshape(grad, shape(op.inputs[0])), None
 
 
 @gradient(FILL)
-def _fill(op: Done, grad: Any) -> Any:
+def _fill(op: RecordedOp, grad: Any) -> Any:
     return None, reduce_sum(grad)
 
 
@@ -70,17 +70,17 @@ def _fill(op: Done, grad: Any) -> Any:
 
 
 @gradient(PACK)
-def _pack(op: Done, grad: Any) -> Any:
+def _pack(op: RecordedOp, grad: Any) -> Any:
     return unstack(grad, len(op.inputs), op.attrs["axis"])
 
 
 @gradient(UNPACK)
-def _unpack(op: Done, *grads: Any) -> Any:
+def _unpack(op: RecordedOp, *grads: Any) -> Any:
     return stack(grads, op.attrs["axis"])
 
 
 @gradient(CONCAT)
-def _concat(op: Done, grad: Any) -> Any:
+def _concat(op: RecordedOp, grad: Any) -> Any:
     *values, axis = op.inputs
     along = axis if axis.value is None else int(axis.value)
     sizes = [shape(v)[axis] if along is axis else axis_size(v, along) for v in values]
@@ -88,12 +88,12 @@ def _concat(op: Done, grad: Any) -> Any:
 
 
 @gradient(SPLIT)
-def _split(op: Done, *grads: Any) -> Any:
+def _split(op: RecordedOp, *grads: Any) -> Any:
     return None, concat(grads, op.inputs[0])
 
 
 @gradient(SPLIT_V)
-def _split_v(op: Done, *grads: Any) -> Any:
+def _split_v(op: RecordedOp, *grads: Any) -> Any:
     return concat(grads, op.inputs[2]), None, None
 
 
@@ -101,7 +101,7 @@ def _split_v(op: Done, *grads: Any) -> Any:
 
 
 @gradient(TRANSPOSE)
-def _transpose(op: Done, grad: Any) -> Any:
+def _transpose(op: RecordedOp, grad: Any) -> Any:
     perm = op.inputs[1]
     if perm.value is not None:
         order = perm.value % max(perm.value.size, 1)
@@ -113,7 +113,7 @@ def _transpose(op: Done, grad: Any) -> Any:
 
 
 @gradient(TILE)
-def _tile(op: Done, grad: Any) -> Any:
+def _tile(op: RecordedOp, grad: Any) -> Any:
     """Add the copies up: along an axis, they are a number of their own."""
     x, multiples = op.inputs
     by_copy: Any

@@ -7,13 +7,13 @@ from typing import Any
 from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.builder import apply
 from berth.ops.elementwise.unary import conj
-from berth.ops.gradient import Done, gradient
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.linalg.contraction import EINSUM, ELLIPSIS, read_labels, without, write
 from berth.ops.linalg.tensor_products import CROSS, cross
 
 
 @gradient(EINSUM)
-def _einsum(op: Done, grad: Any) -> Any:
+def _einsum(op: RecordedOp, grad: Any) -> Any:
     left, _, output = op.attrs["equation"].partition("->")
     if len(op.inputs) == 1:
         return apply(EINSUM, (grad,), {"equation": f"{output}->{left}"})
@@ -34,6 +34,6 @@ def _by_one(output: str, other: str, own: str, grad: Any, factor: Any, tensor: A
 
 
 @gradient(CROSS)
-def _cross(op: Done, grad: Any) -> Any:
+def _cross(op: RecordedOp, grad: Any) -> Any:
     a, b = op.inputs
     return cross(b, grad), cross(grad, a)

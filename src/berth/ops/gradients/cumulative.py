@@ -10,7 +10,7 @@ from berth.ops.compose import convert
 from berth.ops.elementwise.arithmetic import cast
 from berth.ops.elementwise.compare import equal, greater, less
 from berth.ops.elementwise.unary import conj, exp, log
-from berth.ops.gradient import Done, gradient
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.reductions.cumulative import (
     CUMPROD,
     CUMSUM,
@@ -21,7 +21,7 @@ from berth.ops.reductions.cumulative import (
 )
 
 
-def _backwards(op: Done) -> dict[str, Any]:
+def _backwards(op: RecordedOp) -> dict[str, Any]:
     """Return the arguments of a scan in the other direction."""
     return {
         "axis": op.inputs[1],
@@ -31,12 +31,12 @@ def _backwards(op: Done) -> dict[str, Any]:
 
 
 @gradient(CUMSUM)
-def _cumsum(op: Done, grad: Any) -> Any:
+def _cumsum(op: RecordedOp, grad: Any) -> Any:
     return cumsum(grad, **_backwards(op)), None
 
 
 @gradient(CUMPROD)
-def _cumprod(op: Done, grad: Any) -> Any:
+def _cumprod(op: RecordedOp, grad: Any) -> Any:
     """Every product without one of its factors: divided by it, unless it is 0.
 
     All products from the first 0 on are 0, and depend on that factor alone.
@@ -55,7 +55,7 @@ def _cumprod(op: Done, grad: Any) -> Any:
 
 
 @gradient(CUMULATIVE_LOGSUMEXP)
-def _cumulative_logsumexp(op: Done, grad: Any) -> Any:
+def _cumulative_logsumexp(op: RecordedOp, grad: Any) -> Any:
     """Sums of grad · exp(x - output), in logarithms; by the sign of `grad`, which have none."""
     x, output = op.inputs[0], op.outputs[0]
     nothing = convert(x.dtype.base_dtype.np_dtype.type("-inf"))

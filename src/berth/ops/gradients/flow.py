@@ -6,18 +6,18 @@ from typing import Any
 
 from berth.ops.flow.checks import CHECK_NUMERICS, check_numerics
 from berth.ops.flow.printing import PRINT, PRINT_V2
-from berth.ops.gradient import Done, gradient, not_differentiable
+from berth.ops.gradient import RecordedOp, gradient, not_differentiable
 
 not_differentiable(PRINT_V2)
 
 
 @gradient(PRINT)
-def _print(op: Done, grad: Any) -> Any:
+def _print(op: RecordedOp, grad: Any) -> Any:
     return grad, *(None for _ in op.inputs[1:])
 
 
 @gradient(CHECK_NUMERICS)
-def _check_numerics(op: Done, grad: Any) -> Any:
+def _check_numerics(op: RecordedOp, grad: Any) -> Any:
     return check_numerics(
         grad, "Not a number (NaN) or infinity (Inf) values detected in gradient."
     )

@@ -6,23 +6,23 @@ from typing import Any
 
 from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.elementwise.unary import conj
-from berth.ops.gradient import Done, gradient
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.linalg.products import BATCH_MATMUL, MATMUL, matmul
 
 
 @gradient(MATMUL)
-def _matmul(op: Done, grad: Any) -> Any:
+def _matmul(op: RecordedOp, grad: Any) -> Any:
     return _product(op, grad, op.attrs["transpose_a"], op.attrs["transpose_b"])
 
 
 @gradient(BATCH_MATMUL)
-def _batch_matmul(op: Done, grad: Any) -> Any:
+def _batch_matmul(op: RecordedOp, grad: Any) -> Any:
     x, y = op.inputs
     of_x, of_y = _product(op, grad, op.attrs["adj_x"], op.attrs["adj_y"])
     return lambda: sum_like(of_x(), x), lambda: sum_like(of_y(), y)
 
 
-def _product(op: Done, grad: Any, turns_a: bool, turns_b: bool) -> tuple[Any, Any]:
+def _product(op: RecordedOp, grad: Any, turns_a: bool, turns_b: bool) -> tuple[Any, Any]:
     """Return the gradients of both factors: each is a product of `grad` and the other."""
     a, b = op.inputs
 

@@ -19,7 +19,7 @@ from berth.ops.elementwise.arithmetic import cast
 from berth.ops.elementwise.complex_numbers import real
 from berth.ops.elementwise.quotients import divide_no_nan
 from berth.ops.elementwise.unary import conj, square
-from berth.ops.gradient import Done, gradient, takes_none
+from berth.ops.gradient import RecordedOp, gradient, takes_none
 from berth.ops.linalg.bands import (
     MATRIX_BAND_PART,
     MATRIX_DIAG,
@@ -59,7 +59,7 @@ from berth.ops.linalg.products import matmul
 
 
 @gradient(MATRIX_EXPONENTIAL)
-def _exponential(op: Done, grad: Any) -> Any:
+def _exponential(op: RecordedOp, grad: Any) -> Any:
     """Take it out of a larger exponential: that of [[aᴴ, grad], [0, aᴴ]] has it in a corner."""
     a = op.inputs[0]
     turned, size = adjoint(a), axis_size(a, -1)
@@ -68,7 +68,7 @@ def _exponential(op: Done, grad: Any) -> Any:
 
 
 @gradient(MATRIX_INVERSE)
-def _inverse(op: Done, grad: Any) -> Any:
+def _inverse(op: RecordedOp, grad: Any) -> Any:
     """-X⁻ᴴ grad X⁻ᴴ; of the adjoint's inverse, the adjoint of that."""
     inverse = op.outputs[0]
     grad = -matmul(inverse, matmul(grad, inverse, adjoint_b=True), adjoint_a=True)
@@ -81,18 +81,18 @@ def _as_number(grad: Any) -> Any:
 
 
 @gradient(MATRIX_DETERMINANT)
-def _determinant(op: Done, grad: Any) -> Any:
+def _determinant(op: RecordedOp, grad: Any) -> Any:
     return _as_number(grad * conj(op.outputs[0])) * inv(op.inputs[0], adjoint=True)
 
 
 @gradient(LOG_MATRIX_DETERMINANT)
-def _log_determinant(op: Done, grad_sign: Any, grad: Any) -> Any:
+def _log_determinant(op: RecordedOp, grad_sign: Any, grad: Any) -> Any:
     """The sign does not change a little."""
     return _as_number(grad) * inv(op.inputs[0], adjoint=True)
 
 
 @gradient(MATRIX_SOLVE)
-def _solve(op: Done, grad: Any) -> Any:
+def _solve(op: RecordedOp, grad: Any) -> Any:
     matrix, solution = op.inputs[0], op.outputs[0]
     is_adjoint = op.attrs["adjoint"]
     by_rhs = solve(matrix, grad, adjoint=not is_adjoint)
@@ -102,7 +102,7 @@ def _solve(op: Done, grad: Any) -> Any:
 
 
 @gradient(MATRIX_TRIANGULAR_SOLVE)
-def _triangular_solve(op: Done, grad: Any) -> Any:
+def _triangular_solve(op: RecordedOp, grad: Any) -> Any:
     matrix, rhs = op.inputs
     solution, is_adjoint, is_lower = op.outputs[0], op.attrs["adjoint"], op.attrs["lower"]
     by_rhs = triangular_solve(matrix, grad, lower=is_lower, adjoint=not is_adjoint)
@@ -118,7 +118,7 @@ def _triangular_solve(op: Done, grad: Any) -> Any:
 
 
 @gradient(CHOLESKY)
-def _cholesky(op: Done, grad: Any) -> Any:
+def _cholesky(op: RecordedOp, grad: Any) -> Any:
     factor = op.outputs[0]
     middle = matmul(factor, grad, adjoint_a=True)
     middle = set_diag(middle, 0.5 * diag_part(middle))
@@ -131,7 +131,7 @@ def _cholesky(op: Done, grad: Any) -> Any:
 
 @gradient(SELF_ADJOINT_EIG)
 @takes_none
-def _eigen(op: Done, grad_values: Any, grad_vectors: Any = None) -> Any:
+def _eigen(op: RecordedOp, grad_values: Any, grad_vectors: Any = None) -> Any:
     """V (diag(grad_e) + F ∘ Vᴴ grad_v) Vᴴ, with F = 1 / (eⱼ - eᵢ) and 0 on its diagonal.
 
     Only the lower triangle is looked at, so it gets what belongs to the upper one too.
@@ -151,7 +151,7 @@ def _eigen(op: Done, grad_values: Any, grad_vectors: Any = None) -> Any:
 
 
 @gradient(QR)
-def _qr(op: Done, grad_q: Any, grad_r: Any) -> Any:
+def _qr(op: RecordedOp, grad_q: Any, grad_r: Any) -> Any:
     """Of matrices with at least as many rows as columns, and square or reduced factors."""
     q, r = op.outputs
     dims = op.inputs[0].dims
@@ -175,7 +175,9 @@ def _qr(op: Done, grad_q: Any, grad_r: Any) -> Any:
 
 @gradient(SVD)
 @takes_none
-def _svd(op: Done, grad_values: Any, grad_left: Any = None, grad_right: Any = None) -> Any:
+def _svd(
+    op: RecordedOp, grad_values: Any, grad_left: Any = None, grad_right: Any = None
+) -> Any:
     """U (diag(grad_s) + …) Vᴴ; of the vectors of real matrices only, as they are unique."""
     tensor = op.inputs[0]
     if op.attrs["compute_uv"]:
@@ -210,19 +212,19 @@ def _svd(op: Done, grad_values: Any, grad_left: Any = None, grad_right: Any = No
 
 
 @gradient(MATRIX_DIAG)
-def _diag(op: Done, grad: Any) -> Any:
+def _diag(op: RecordedOp, grad: Any) -> Any:
     part = diag_part(grad, k=op.inputs[1], align=op.attrs["align"])
     return part, None, None, None, None
 
 
 @gradient(MATRIX_DIAG_PART)
-def _diag_part(op: Done, grad: Any) -> Any:
+def _diag_part(op: RecordedOp, grad: Any) -> Any:
     matrices, k, _ = op.inputs
     return set_diag(zeros_like(matrices), grad, k=k, align=op.attrs["align"]), None, None
 
 
 @gradient(MATRIX_SET_DIAG)
-def _set_diag(op: Done, grad: Any) -> Any:
+def _set_diag(op: RecordedOp, grad: Any) -> Any:
     _, diagonal, k = op.inputs
     align = op.attrs["align"]
     around = set_diag(grad, zeros_like(diagonal), k=k, align=align)
@@ -230,15 +232,15 @@ def _set_diag(op: Done, grad: Any) -> Any:
 
 
 @gradient(MATRIX_BAND_PART)
-def _band_part(op: Done, grad: Any) -> Any:
+def _band_part(op: RecordedOp, grad: Any) -> Any:
     return band_part(grad, *op.inputs[1:]), None, None
 
 
 @gradient(TENSOR_DIAG)
-def _tensor_diag(op: Done, grad: Any) -> Any:
+def _tensor_diag(op: RecordedOp, grad: Any) -> Any:
     return tensor_diag_part(grad)
 
 
 @gradient(TENSOR_DIAG_PART)
-def _tensor_diag_part(op: Done, grad: Any) -> Any:
+def _tensor_diag_part(op: RecordedOp, grad: Any) -> Any:
     return tensor_diag(grad)

@@ -12,7 +12,7 @@ from berth.ops.arrays.metadata import shape
 from berth.ops.builder import apply
 from berth.ops.elementwise.arithmetic import cast
 from berth.ops.elementwise.unary import rsqrt
-from berth.ops.gradient import Done, gradient, takes_none
+from berth.ops.gradient import RecordedOp, gradient, takes_none
 from berth.ops.nn.bias import BIAS_ADD, BIAS_ADD_GRAD, channels_first
 from berth.ops.nn.fused_batch_norm import FUSED_BATCH_NORM, FUSED_BATCH_NORM_GRAD
 from berth.ops.reductions.reduction import reduce_mean, reduce_sum
@@ -21,12 +21,12 @@ from berth.ops.reductions.reduction import reduce_mean, reduce_sum
 
 
 @gradient(BIAS_ADD)
-def _bias_add(op: Done, grad: Any) -> Any:
+def _bias_add(op: RecordedOp, grad: Any) -> Any:
     return grad, lambda: apply(BIAS_ADD_GRAD, (grad,), op.attrs)
 
 
 @gradient(BIAS_ADD_GRAD)
-def _bias_add_grad(op: Done, grad: Any) -> Any:
+def _bias_add_grad(op: RecordedOp, grad: Any) -> Any:
     sizes = shape(op.inputs[0])
     if channels_first(op.attrs["data_format"]):
         grad = reshape(grad, concat([[-1], ones_like(sizes[2:])], 0))
@@ -38,7 +38,7 @@ def _bias_add_grad(op: Done, grad: Any) -> Any:
 
 @takes_none
 @gradient(FUSED_BATCH_NORM)
-def _fused_batch_norm(op: Done, grad: Any, *others: Any) -> Any:
+def _fused_batch_norm(op: RecordedOp, grad: Any, *others: Any) -> Any:
     """Go back from the normalized tensor only, as TensorFlow does."""
     if grad is None:
         return (None,) * 5
@@ -52,7 +52,9 @@ def _fused_batch_norm(op: Done, grad: Any, *others: Any) -> Any:
 
 
 @gradient(FUSED_BATCH_NORM_GRAD)
-def _fused_batch_norm_grad(op: Done, of_x: Any, of_scale: Any, of_offset: Any, *_: Any) -> Any:
+def _fused_batch_norm_grad(
+    op: RecordedOp, of_x: Any, of_scale: Any, of_offset: Any, *_: Any
+) -> Any:
     """Go back from the gradients that the batch's normalization has.
 
     Mean and variance count as what they are in training: functions of x.
@@ -84,7 +86,7 @@ def _fused_batch_norm_grad(op: Done, of_x: Any, of_scale: Any, of_offset: Any, *
 class _Channels:
     """The inputs of a gradient of batch normalization, wide enough to be multiplied."""
 
-    def __init__(self, op: Done) -> None:
+    def __init__(self, op: RecordedOp) -> None:
         dy, x, scale, mean, variance, _ = op.inputs
         rank = len(op.attrs["data_format"]) if x.dims is None else len(x.dims)
         is_first = channels_first(op.attrs["data_format"])

@@ -20,7 +20,7 @@ from berth.ops.arrays.slicing import SLICE, STRIDED_SLICE, STRIDED_SLICE_GRAD, s
 from berth.ops.builder import apply
 from berth.ops.elementwise.arithmetic import cast, maximum
 from berth.ops.elementwise.compare import greater_equal
-from berth.ops.gradient import Done, gradient, not_differentiable
+from berth.ops.gradient import RecordedOp, gradient, not_differentiable
 from berth.ops.reductions.segments import UNSORTED_SEGMENT_SUM, unsorted_segment_sum
 from berth.ops.shape import is_known
 
@@ -30,7 +30,7 @@ not_differentiable(WHERE)
 
 
 @gradient(SLICE)
-def _slice(op: Done, grad: Any) -> Any:
+def _slice(op: RecordedOp, grad: Any) -> Any:
     x, begin, _ = op.inputs
     paddings: Any
     if begin.value is not None and is_known(x.dims) and is_known(grad.dims):
@@ -43,30 +43,30 @@ def _slice(op: Done, grad: Any) -> Any:
 
 
 @gradient(PAD)
-def _pad(op: Done, grad: Any) -> Any:
+def _pad(op: RecordedOp, grad: Any) -> Any:
     return _without_padding(op, grad), None
 
 
 @gradient(PAD_V2)
-def _pad_v2(op: Done, grad: Any) -> Any:
+def _pad_v2(op: RecordedOp, grad: Any) -> Any:
     return _without_padding(op, grad), None, None
 
 
-def _without_padding(op: Done, grad: Any) -> Any:
+def _without_padding(op: RecordedOp, grad: Any) -> Any:
     x, paddings = op.inputs[:2]
     begin = paddings[:, 0] if paddings.value is None else paddings.value[:, 0]
     return slice(grad, begin, shape(x, out_type=paddings.dtype))
 
 
 @gradient(STRIDED_SLICE)
-def _strided_slice(op: Done, grad: Any) -> Any:
+def _strided_slice(op: RecordedOp, grad: Any) -> Any:
     x, *numbers = op.inputs
     whole = shape(x, out_type=numbers[0].dtype)
     return apply(STRIDED_SLICE_GRAD, (whole, *numbers, grad), op.attrs), None, None, None
 
 
 @gradient(STRIDED_SLICE_GRAD)
-def _strided_slice_grad(op: Done, grad: Any) -> Any:
+def _strided_slice_grad(op: RecordedOp, grad: Any) -> Any:
     _, *numbers, _ = op.inputs
     return None, None, None, None, apply(STRIDED_SLICE, (grad, *numbers), op.attrs)
 
@@ -75,7 +75,7 @@ def _strided_slice_grad(op: Done, grad: Any) -> Any:
 
 
 @gradient(GATHER)
-def _gather(op: Done, grad: Any) -> Any:
+def _gather(op: RecordedOp, grad: Any) -> Any:
     params, indices, position = op.inputs
     axis = None if position.value is None else int(position.value)
     n_batch = op.attrs["batch_dims"]
@@ -117,7 +117,7 @@ def _put_back(params: Any, indices: Any, grad: Any, axis: int, n_batch: int) -> 
 
 
 @gradient(UNSORTED_SEGMENT_SUM)
-def _unsorted_segment_sum(op: Done, grad: Any) -> Any:
+def _unsorted_segment_sum(op: RecordedOp, grad: Any) -> Any:
     data, ids, _ = op.inputs
     numbers = reshape(ids, [-1])
     rows = gather(grad, maximum(numbers, 0))

@@ -38,7 +38,7 @@ from berth.ops.arrays.scattering import scatter_nd
 from berth.ops.arrays.sets import UNIQUE, UNIQUE_WITH_COUNTS
 from berth.ops.arrays.sorting import IN_TOP_K, TOP_K
 from berth.ops.elementwise.arithmetic import cast, maximum
-from berth.ops.gradient import Done, gradient, not_differentiable
+from berth.ops.gradient import RecordedOp, gradient, not_differentiable
 from berth.ops.reductions.binning import LOWER_BOUND, UPPER_BOUND
 
 not_differentiable(
@@ -55,49 +55,49 @@ not_differentiable(
 
 
 @gradient(ENSURE_SHAPE)
-def _ensure_shape(op: Done, grad: Any) -> Any:
+def _ensure_shape(op: RecordedOp, grad: Any) -> Any:
     return grad
 
 
 @gradient(REVERSE)
-def _reverse(op: Done, grad: Any) -> Any:
+def _reverse(op: RecordedOp, grad: Any) -> Any:
     return reverse(grad, op.inputs[1]), None
 
 
 @gradient(REVERSE_SEQUENCE)
-def _reverse_sequence(op: Done, grad: Any) -> Any:
+def _reverse_sequence(op: RecordedOp, grad: Any) -> Any:
     seq, batch = op.attrs["seq_dim"], op.attrs["batch_dim"]
     return reverse_sequence(grad, op.inputs[1], seq, batch), None
 
 
 @gradient(ROLL)
-def _roll(op: Done, grad: Any) -> Any:
+def _roll(op: RecordedOp, grad: Any) -> Any:
     _, shift, axis = op.inputs
     return roll(grad, -shift, axis), None, None
 
 
 @gradient(SPACE_TO_DEPTH)
-def _space_to_depth(op: Done, grad: Any) -> Any:
+def _space_to_depth(op: RecordedOp, grad: Any) -> Any:
     return depth_to_space(grad, op.attrs["block_size"], op.attrs["data_format"])
 
 
 @gradient(DEPTH_TO_SPACE)
-def _depth_to_space(op: Done, grad: Any) -> Any:
+def _depth_to_space(op: RecordedOp, grad: Any) -> Any:
     return space_to_depth(grad, op.attrs["block_size"], op.attrs["data_format"])
 
 
 @gradient(MIRROR_PAD)
-def _mirror_pad(op: Done, grad: Any) -> Any:
+def _mirror_pad(op: RecordedOp, grad: Any) -> Any:
     return fold_mirrors(grad, op.inputs[1], op.attrs["mode"]), None
 
 
 @gradient(MIRROR_PAD_GRAD)
-def _mirror_pad_grad(op: Done, grad: Any) -> Any:
+def _mirror_pad_grad(op: RecordedOp, grad: Any) -> Any:
     return mirror_pad(grad, op.inputs[1], op.attrs["mode"]), None
 
 
 @gradient(TOP_K)
-def _top_k(op: Done, grad: Any, _: Any) -> Any:
+def _top_k(op: RecordedOp, grad: Any, _: Any) -> Any:
     """Put the gradients where the elements were, in one long list of all."""
     tensor, indices = op.inputs[0], op.outputs[1]
     n_elements, width = size(tensor), shape(tensor)[-1]
@@ -110,7 +110,7 @@ def _top_k(op: Done, grad: Any, _: Any) -> Any:
 
 
 @gradient(DYNAMIC_PARTITION)
-def _dynamic_partition(op: Done, *grads: Any) -> Any:
+def _dynamic_partition(op: RecordedOp, *grads: Any) -> Any:
     """Put the rows together again, by the places that they came from."""
     data, partitions = op.inputs
     places = reshape(range_op(size(partitions)), shape(partitions))
@@ -119,5 +119,5 @@ def _dynamic_partition(op: Done, *grads: Any) -> Any:
 
 
 @gradient(DYNAMIC_STITCH)
-def _dynamic_stitch(op: Done, grad: Any) -> Any:
+def _dynamic_stitch(op: RecordedOp, grad: Any) -> Any:
     return None, gather(grad, op.inputs[0])

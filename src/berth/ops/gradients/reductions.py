@@ -15,7 +15,7 @@ from berth.ops.builder import apply
 from berth.ops.elementwise.arithmetic import cast, maximum
 from berth.ops.elementwise.compare import equal
 from berth.ops.elementwise.unary import conj
-from berth.ops.gradient import Done, gradient, not_differentiable
+from berth.ops.gradient import RecordedOp, gradient, not_differentiable
 from berth.ops.reductions.extremes import ARG_MAX, ARG_MIN
 from berth.ops.reductions.reduction import (
     ALL_TRUE,
@@ -33,7 +33,7 @@ from berth.ops.shape import is_known
 not_differentiable(ALL_TRUE, ANY_TRUE, ARG_MAX, ARG_MIN)
 
 
-def _with_axes(op: Done, tensor: Any) -> Any:
+def _with_axes(op: RecordedOp, tensor: Any) -> Any:
     """Give a tensor of the output's shape the axes of size 1 that the reduction dropped."""
     if op.attrs["keep_dims"]:
         return tensor
@@ -49,12 +49,12 @@ def _with_axes(op: Done, tensor: Any) -> Any:
 
 
 @gradient(SUM)
-def _sum(op: Done, grad: Any) -> Any:
+def _sum(op: RecordedOp, grad: Any) -> Any:
     return broadcast_to(_with_axes(op, grad), shape(op.inputs[0])), None
 
 
 @gradient(MEAN)
-def _mean(op: Done, grad: Any) -> Any:
+def _mean(op: RecordedOp, grad: Any) -> Any:
     x, y = op.inputs[0], op.outputs[0]
     count: Any
     if is_known(x.dims) and is_known(y.dims):
@@ -65,7 +65,7 @@ def _mean(op: Done, grad: Any) -> Any:
 
 
 @gradient(MAX, MIN)
-def _extreme(op: Done, grad: Any) -> Any:
+def _extreme(op: RecordedOp, grad: Any) -> Any:
     x, indices = op.inputs
     is_extreme = cast(equal(x, _with_axes(op, op.outputs[0])), x.dtype)
     n_extremes = reduce_sum(is_extreme, indices, keepdims=True)
@@ -73,7 +73,7 @@ def _extreme(op: Done, grad: Any) -> Any:
 
 
 @gradient(PROD)
-def _prod(op: Done, grad: Any) -> Any:
+def _prod(op: RecordedOp, grad: Any) -> Any:
     """Multiply the other elements, without dividing by zeros.
 
     Those that are zero are left out of the product, and put back as far as they count: if

@@ -20,39 +20,39 @@ from berth.ops.arrays.scattering import (
 )
 from berth.ops.elementwise.arithmetic import cast
 from berth.ops.elementwise.compare import equal
-from berth.ops.gradient import Done, gradient
+from berth.ops.gradient import RecordedOp, gradient
 
 
 @gradient(GATHER_ND)
-def _gather_nd(op: Done, grad: Any) -> Any:
+def _gather_nd(op: RecordedOp, grad: Any) -> Any:
     params, indices = op.inputs
     return scatter_nd(indices, grad, shape(params, out_type=indices.dtype)), None
 
 
 @gradient(SCATTER_ND)
-def _scatter_nd(op: Done, grad: Any) -> Any:
+def _scatter_nd(op: RecordedOp, grad: Any) -> Any:
     return None, gather_nd(grad, op.inputs[0]), None
 
 
 @gradient(TENSOR_SCATTER_UPDATE)
-def _update(op: Done, grad: Any) -> Any:
+def _update(op: RecordedOp, grad: Any) -> Any:
     _, indices, updates = op.inputs
     kept = tensor_scatter_nd_update(grad, indices, zeros_like(updates))
     return kept, None, gather_nd(grad, indices)
 
 
 @gradient(TENSOR_SCATTER_ADD)
-def _add(op: Done, grad: Any) -> Any:
+def _add(op: RecordedOp, grad: Any) -> Any:
     return grad, None, gather_nd(grad, op.inputs[1])
 
 
 @gradient(TENSOR_SCATTER_SUB)
-def _sub(op: Done, grad: Any) -> Any:
+def _sub(op: RecordedOp, grad: Any) -> Any:
     return grad, None, -gather_nd(grad, op.inputs[1])
 
 
 @gradient(TENSOR_SCATTER_MIN, TENSOR_SCATTER_MAX)
-def _extreme(op: Done, grad: Any) -> Any:
+def _extreme(op: RecordedOp, grad: Any) -> Any:
     """Share the gradient among the elements that are as large as the result."""
     tensor, indices, updates = op.inputs
     result = op.outputs[0]

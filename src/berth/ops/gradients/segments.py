@@ -13,7 +13,7 @@ from berth.ops.elementwise.arithmetic import cast, maximum
 from berth.ops.elementwise.compare import equal, greater_equal
 from berth.ops.elementwise.quotients import divide_no_nan
 from berth.ops.elementwise.unary import conj
-from berth.ops.gradient import Done, gradient
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.reductions.segments import (
     SEGMENT_MAX,
     SEGMENT_MIN,
@@ -31,7 +31,7 @@ from berth.ops.reductions.segments import (
 _SORTED = (SEGMENT_MAX, SEGMENT_MIN, SEGMENT_PROD, SEGMENT_SUM)
 
 
-def _to_rows(op: Done) -> Callable[[Any], Any]:
+def _to_rows(op: RecordedOp) -> Callable[[Any], Any]:
     """Make what gives every row its segment's values; 0 to rows that were dropped."""
     data, ids = op.inputs[:2]
     if op.definition in _SORTED:
@@ -46,7 +46,7 @@ def _to_rows(op: Done) -> Callable[[Any], Any]:
     return to_rows
 
 
-def _again(op: Done, is_product: bool = False) -> Callable[[Any], Any]:
+def _again(op: RecordedOp, is_product: bool = False) -> Callable[[Any], Any]:
     """Make the sum, or the product, of the same segments of other rows."""
     combine: Callable[..., Any]
     if op.definition in _SORTED:
@@ -56,17 +56,17 @@ def _again(op: Done, is_product: bool = False) -> Callable[[Any], Any]:
     return lambda rows: combine(rows, *op.inputs[1:])
 
 
-def _none_for_others(op: Done, grad: Any) -> tuple[Any, ...]:
+def _none_for_others(op: RecordedOp, grad: Any) -> tuple[Any, ...]:
     return (grad, *(None for _ in op.inputs[1:]))
 
 
 @gradient(SEGMENT_SUM)
-def _sum(op: Done, grad: Any) -> Any:
+def _sum(op: RecordedOp, grad: Any) -> Any:
     return _none_for_others(op, _to_rows(op)(grad))
 
 
 @gradient(SEGMENT_MAX, SEGMENT_MIN, UNSORTED_SEGMENT_MAX, UNSORTED_SEGMENT_MIN)
-def _extreme(op: Done, grad: Any) -> Any:
+def _extreme(op: RecordedOp, grad: Any) -> Any:
     """Share what arrives among the rows that are the extreme."""
     data, to_rows = op.inputs[0], _to_rows(op)
     is_extreme = equal(data, to_rows(op.outputs[0]))
@@ -76,7 +76,7 @@ def _extreme(op: Done, grad: Any) -> Any:
 
 
 @gradient(SEGMENT_PROD, UNSORTED_SEGMENT_PROD)
-def _product(op: Done, grad: Any) -> Any:
+def _product(op: RecordedOp, grad: Any) -> Any:
     """Give each row the product of the others: the whole divided by it, unless it is 0.
 
     A single 0 has the product of the others; beside another 0, nothing matters.

@@ -7,7 +7,7 @@ from typing import Any
 from berth.ops.arrays.array import expand_dims
 from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.elementwise.unary import exp, sigmoid
-from berth.ops.gradient import Done, gradient, takes_none
+from berth.ops.gradient import RecordedOp, gradient, takes_none
 from berth.ops.nn.losses import (
     L2_LOSS,
     SIGMOID_CROSS_ENTROPY,
@@ -23,19 +23,19 @@ def _through_softmax(y: Any, grad: Any) -> Any:
 
 
 @gradient(SOFTMAX)
-def _softmax(op: Done, grad: Any) -> Any:
+def _softmax(op: RecordedOp, grad: Any) -> Any:
     return _through_softmax(op.outputs[0], grad)
 
 
 @gradient(LOG_SOFTMAX)
-def _log_softmax(op: Done, grad: Any) -> Any:
+def _log_softmax(op: RecordedOp, grad: Any) -> Any:
     return grad - reduce_sum(grad, -1, keepdims=True) * exp(op.outputs[0])
 
 
 # --- losses -------------------------------------------------------------------------------
 
 
-def _of_logits(op: Done, grad_loss: Any, grad_slope: Any) -> Any:
+def _of_logits(op: RecordedOp, grad_loss: Any, grad_slope: Any) -> Any:
     """Return the gradient that the loss, and its slope by the logits, give to the logits."""
     logits, slope = op.inputs[0], op.outputs[1]
     of_loss = None if grad_loss is None else expand_dims(grad_loss, -1) * slope
@@ -47,7 +47,7 @@ def _of_logits(op: Done, grad_loss: Any, grad_slope: Any) -> Any:
 
 @takes_none
 @gradient(SOFTMAX_CROSS_ENTROPY)
-def _cross_entropy(op: Done, grad_loss: Any, grad_slope: Any) -> Any:
+def _cross_entropy(op: RecordedOp, grad_loss: Any, grad_slope: Any) -> Any:
     logits, labels = op.inputs
 
     def of_labels() -> Any:
@@ -62,16 +62,16 @@ def _cross_entropy(op: Done, grad_loss: Any, grad_slope: Any) -> Any:
 
 @takes_none
 @gradient(SPARSE_SOFTMAX_CROSS_ENTROPY)
-def _sparse_cross_entropy(op: Done, grad_loss: Any, grad_slope: Any) -> Any:
+def _sparse_cross_entropy(op: RecordedOp, grad_loss: Any, grad_slope: Any) -> Any:
     return _of_logits(op, grad_loss, grad_slope), None
 
 
 @gradient(SIGMOID_CROSS_ENTROPY)
-def _sigmoid_cross_entropy(op: Done, grad: Any) -> Any:
+def _sigmoid_cross_entropy(op: RecordedOp, grad: Any) -> Any:
     logits, labels = op.inputs
     return lambda: grad * (sigmoid(logits) - labels), lambda: -grad * logits
 
 
 @gradient(L2_LOSS)
-def _l2_loss(op: Done, grad: Any) -> Any:
+def _l2_loss(op: RecordedOp, grad: Any) -> Any:
     return op.inputs[0] * grad

@@ -40,7 +40,7 @@ from berth.ops.elementwise.unary import (
     sin,
 )
 from berth.ops.elementwise.unary import abs as absolute
-from berth.ops.gradient import Done, gradient, not_differentiable
+from berth.ops.gradient import RecordedOp, gradient, not_differentiable
 from berth.ops.nn.activation_gradients import (
     RECIPROCAL_GRAD,
     RELU_GRAD,
@@ -60,28 +60,28 @@ not_differentiable(CEIL, FLOOR, INVERT, IS_FINITE, IS_INF, IS_NAN, ROUND)
 
 
 @gradient(NEG)
-def _neg(op: Done, grad: Any) -> Any:
+def _neg(op: RecordedOp, grad: Any) -> Any:
     return -grad
 
 
 @gradient(ABS)
-def _abs(op: Done, grad: Any) -> Any:
+def _abs(op: RecordedOp, grad: Any) -> Any:
     return grad * sign(op.inputs[0])
 
 
 @gradient(COMPLEX_ABS)
-def _complex_abs(op: Done, grad: Any) -> Any:
+def _complex_abs(op: RecordedOp, grad: Any) -> Any:
     x = op.inputs[0]
     return cast(grad, x.dtype) * sign(x)
 
 
 @gradient(CONJ)
-def _conj(op: Done, grad: Any) -> Any:
+def _conj(op: RecordedOp, grad: Any) -> Any:
     return conj(grad)
 
 
 @gradient(SIGN)
-def _sign(op: Done, grad: Any) -> Any:
+def _sign(op: RecordedOp, grad: Any) -> Any:
     x, direction = op.inputs[0], op.outputs[0]
     if not x.dtype.is_complex:
         return zeros_like(x)
@@ -91,67 +91,67 @@ def _sign(op: Done, grad: Any) -> Any:
 
 
 @gradient(SQUARE)
-def _square(op: Done, grad: Any) -> Any:
+def _square(op: RecordedOp, grad: Any) -> Any:
     return grad * (2 * conj(op.inputs[0]))
 
 
 @gradient(SQRT)
-def _sqrt(op: Done, grad: Any) -> Any:
+def _sqrt(op: RecordedOp, grad: Any) -> Any:
     return sqrt_grad(conj(op.outputs[0]), grad)
 
 
 @gradient(RSQRT)
-def _rsqrt(op: Done, grad: Any) -> Any:
+def _rsqrt(op: RecordedOp, grad: Any) -> Any:
     return rsqrt_grad(conj(op.outputs[0]), grad)
 
 
 @gradient(RECIPROCAL)
-def _reciprocal(op: Done, grad: Any) -> Any:
+def _reciprocal(op: RecordedOp, grad: Any) -> Any:
     return reciprocal_grad(conj(op.outputs[0]), grad)
 
 
 @gradient(EXP)
-def _exp(op: Done, grad: Any) -> Any:
+def _exp(op: RecordedOp, grad: Any) -> Any:
     return grad * conj(op.outputs[0])
 
 
 @gradient(EXPM1)
-def _expm1(op: Done, grad: Any) -> Any:
+def _expm1(op: RecordedOp, grad: Any) -> Any:
     return grad * exp(conj(op.inputs[0]))
 
 
 @gradient(LOG)
-def _log(op: Done, grad: Any) -> Any:
+def _log(op: RecordedOp, grad: Any) -> Any:
     return grad / conj(op.inputs[0])
 
 
 @gradient(LOG1P)
-def _log1p(op: Done, grad: Any) -> Any:
+def _log1p(op: RecordedOp, grad: Any) -> Any:
     return grad / (1 + conj(op.inputs[0]))
 
 
 @gradient(SIN)
-def _sin(op: Done, grad: Any) -> Any:
+def _sin(op: RecordedOp, grad: Any) -> Any:
     return grad * cos(conj(op.inputs[0]))
 
 
 @gradient(COS)
-def _cos(op: Done, grad: Any) -> Any:
+def _cos(op: RecordedOp, grad: Any) -> Any:
     return -grad * sin(conj(op.inputs[0]))
 
 
 @gradient(TANH)
-def _tanh(op: Done, grad: Any) -> Any:
+def _tanh(op: RecordedOp, grad: Any) -> Any:
     return tanh_grad(conj(op.outputs[0]), grad)
 
 
 @gradient(SIGMOID)
-def _sigmoid(op: Done, grad: Any) -> Any:
+def _sigmoid(op: RecordedOp, grad: Any) -> Any:
     return sigmoid_grad(conj(op.outputs[0]), grad)
 
 
 @gradient(RELU)
-def _relu(op: Done, grad: Any) -> Any:
+def _relu(op: RecordedOp, grad: Any) -> Any:
     return relu_grad(grad, op.outputs[0])
 
 
@@ -159,35 +159,35 @@ def _relu(op: Done, grad: Any) -> Any:
 
 
 @gradient(RELU_GRAD)
-def _relu_grad(op: Done, grad: Any) -> Any:
+def _relu_grad(op: RecordedOp, grad: Any) -> Any:
     return relu_grad(grad, op.inputs[1]), None
 
 
 @gradient(TANH_GRAD)
-def _tanh_grad(op: Done, grad: Any) -> Any:
+def _tanh_grad(op: RecordedOp, grad: Any) -> Any:
     y, dy = map(conj, op.inputs)
     return lambda: grad * dy * (-2 * y), lambda: tanh_grad(y, grad)
 
 
 @gradient(SIGMOID_GRAD)
-def _sigmoid_grad(op: Done, grad: Any) -> Any:
+def _sigmoid_grad(op: RecordedOp, grad: Any) -> Any:
     y, dy = map(conj, op.inputs)
     return lambda: grad * dy * (1 - 2 * y), lambda: sigmoid_grad(y, grad)
 
 
 @gradient(SQRT_GRAD)
-def _sqrt_grad(op: Done, grad: Any) -> Any:
+def _sqrt_grad(op: RecordedOp, grad: Any) -> Any:
     y = conj(op.inputs[0])
     return lambda: -grad * conj(op.outputs[0]) / y, lambda: sqrt_grad(y, grad)
 
 
 @gradient(RSQRT_GRAD)
-def _rsqrt_grad(op: Done, grad: Any) -> Any:
+def _rsqrt_grad(op: RecordedOp, grad: Any) -> Any:
     y, dy = map(conj, op.inputs)
     return lambda: grad * dy * (-1.5 * y * y), lambda: rsqrt_grad(y, grad)
 
 
 @gradient(RECIPROCAL_GRAD)
-def _reciprocal_grad(op: Done, grad: Any) -> Any:
+def _reciprocal_grad(op: RecordedOp, grad: Any) -> Any:
     y, dy = map(conj, op.inputs)
     return lambda: grad * dy * (-2 * y), lambda: reciprocal_grad(y, grad)

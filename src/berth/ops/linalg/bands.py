@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from berth.dtypes import ALL, bool_
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import (
     INDEX,
     ON_DEVICES,
-    Misfit,
+    ShapeMismatch,
     check_again,
     copy_each,
     everywhere_but_strings,
@@ -112,7 +112,7 @@ def _check_matrices(dims: Dims) -> None:
 def _check_align(op: str, align: str) -> None:
     if align not in _ALIGNMENTS:
         known = ", ".join(f'"{each}"' for each in _ALIGNMENTS)
-        raise Misfit(
+        raise ShapeMismatch(
             f"Attr 'align' of '{op}' Op passed string '{align}' not in: {known}.",
             f"Value for attr 'align' of \"{align}\" is not in the list of allowed values: "
             f"{known}",
@@ -296,6 +296,6 @@ MATRIX_BAND_PART = OpDef(
     "input:T num_lower:Tindex num_upper:Tindex",
     _band_part_type,
     types={"T": ON_DEVICES, "Tindex": INDEX},
-    kernels=everywhere(_bind_band_part, ON_DEVICES, _mask_type),
+    kernels=all_devices(_bind_band_part, ON_DEVICES, _mask_type),
     host_inputs=(1, 2),
 )

@@ -26,10 +26,10 @@ from berth.ops.opdef import (
     OpDef,
     OutputType,
     Typed,
-    everywhere,
+    all_devices,
     make_calls,
 )
-from berth.ops.rules import Misfit, common_dims
+from berth.ops.rules import ShapeMismatch, common_dims
 from berth.ops.shape import Dims
 
 Labels = tuple[str, ...]
@@ -99,7 +99,7 @@ class _Sizes:
         known = self.of.get(label)
         if None not in (known, size) and known != size:
             message = f"Dimensions must be equal, but are {known} and {size}"
-            raise Misfit(message, f"{message} (label {label!r})")
+            raise ShapeMismatch(message, f"{message} (label {label!r})")
         self.of[label] = known if size is None else size
 
     def dims(self, labels: Labels) -> tuple[int | None, ...]:
@@ -292,6 +292,6 @@ EINSUM = OpDef(
     "inputs:T*",
     _contracted_type,
     types={"T": _TYPES},
-    kernels=everywhere(_bind_contraction, _TYPES, _contraction_scratch),
+    kernels=all_devices(_bind_contraction, _TYPES, _contraction_scratch),
     flops=_flops,
 )

@@ -22,7 +22,7 @@ from berth.ops.linalg.bands import (
     fill_and_copy,
     one_diagonal,
 )
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.reductions.reduction import reduce_sum
 from berth.ops.shape import bracketed, is_known
 
@@ -154,7 +154,7 @@ TENSOR_DIAG = OpDef(
     "diagonal:T",
     _tensor_diag_type,
     types={"T": NUMBERS},
-    kernels=everywhere(_bind_tensor_diag, NUMBERS),
+    kernels=all_devices(_bind_tensor_diag, NUMBERS),
 )
 
 
@@ -186,7 +186,7 @@ TENSOR_DIAG_PART = OpDef(
     "input:T",
     _tensor_part_type,
     types={"T": NUMBERS},
-    kernels=everywhere(_bind_tensor_part, NUMBERS),
+    kernels=all_devices(_bind_tensor_part, NUMBERS),
 )
 
 

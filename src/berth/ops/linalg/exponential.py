@@ -13,7 +13,7 @@ import numpy as np
 from berth.ops.builder import apply
 from berth.ops.compose import convert
 from berth.ops.linalg.matrices import square_type
-from berth.ops.opdef import Call, Launch, OpDef, everywhere
+from berth.ops.opdef import Call, Launch, OpDef, all_devices
 from berth.ops.rules import INEXACT
 
 _COEFFICIENTS = (
@@ -71,7 +71,7 @@ MATRIX_EXPONENTIAL = OpDef(
     "input:T",
     square_type,
     types={"T": INEXACT},
-    kernels=everywhere(_bind_exponential, INEXACT),
+    kernels=all_devices(_bind_exponential, INEXACT),
 )
 
 

@@ -15,8 +15,8 @@ from berth.dtypes import COMPLEX, DType, float32, float64
 from berth.errors import InvalidArgumentError
 from berth.ops.builder import apply
 from berth.ops.elementwise.complex_numbers import real
-from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, everywhere
-from berth.ops.rules import Misfit, common_dims, merge_dims
+from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.rules import ShapeMismatch, common_dims, merge_dims
 from berth.ops.shape import Dims
 
 _TYPES = (float32, float64, *COMPLEX)
@@ -36,7 +36,7 @@ def _square(dims: Dims) -> Dims:
         return None
     rows, columns = dims[-2:]
     if rows != columns and None not in (rows, columns):
-        raise Misfit(
+        raise ShapeMismatch(
             f"Dimensions must be equal, but are {rows} and {columns}",
             "Input matrix must be square.",
         )
@@ -163,7 +163,7 @@ def _substitute(
 
 
 def _matrix_op(name: str, arguments: str, infer: Any, bind: Bind) -> OpDef:
-    return OpDef(name, arguments, infer, types={"T": _TYPES}, kernels=everywhere(bind, _TYPES))
+    return OpDef(name, arguments, infer, types={"T": _TYPES}, kernels=all_devices(bind, _TYPES))
 
 
 MATRIX_INVERSE = _matrix_op("MatrixInverse", "input:T", square_type, _bind_inverse)

@@ -9,8 +9,8 @@ from berth.dtypes import COMPLEX, FLOATING, int16, int32, int64
 from berth.ops.builder import apply
 from berth.ops.compose import convert_like, is_tensor, scope, type_of
 from berth.ops.elementwise.unary import conj
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
-from berth.ops.rules import Misfit, common_dims
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.rules import ShapeMismatch, common_dims
 from berth.ops.shape import Dims, bracketed
 
 _PRODUCT_TYPES = (*FLOATING, int16, int32, int64, *COMPLEX)
@@ -34,7 +34,7 @@ def _product_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]
     for tensor in inputs:
         if tensor.dims is not None and len(tensor.dims) != 2:
             rank = len(tensor.dims)
-            raise Misfit(
+            raise ShapeMismatch(
                 f"Shape must be rank 2 but is rank {rank}",
                 f"In[0] and In[1] ndims must be == 2: {rank}",
             )
@@ -54,7 +54,7 @@ def _matrix(dims: Dims, is_transposed: bool) -> tuple[int | None, int | None]:
 def _check_inner(a: int | None, b: int | None, inputs: Sequence[Typed]) -> None:
     if a != b and None not in (a, b):
         shapes = [bracketed(tensor.dims) for tensor in inputs]
-        raise Misfit(
+        raise ShapeMismatch(
             f"Dimensions must be equal, but are {a} and {b}",
             f"Matrix size-incompatible: In[0]: {shapes[0]}, In[1]: {shapes[1]}",
         )
@@ -72,7 +72,7 @@ MATMUL = OpDef(
     "a:T b:T",
     _product_type,
     types={"T": _PRODUCT_TYPES},
-    kernels=everywhere(_bind_matmul, _PRODUCT_TYPES),
+    kernels=all_devices(_bind_matmul, _PRODUCT_TYPES),
     flops=_flops,
 )
 
@@ -91,12 +91,12 @@ def _batch_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
         return ((x.dtype.base_dtype, None),)
     try:
         batch = common_dims(x.dims[:-2], y.dims[:-2])
-    except Misfit as error:
+    except ShapeMismatch as error:
         at_run = (
             "In[0] and In[1] must have compatible batch dimensions: "
             f"{bracketed(x.dims)} vs. {bracketed(y.dims)}"
         )
-        raise Misfit(str(error), at_run) from None
+        raise ShapeMismatch(str(error), at_run) from None
     return ((x.dtype.base_dtype, (*(batch or ()), rows, columns)),)
 
 
@@ -112,7 +112,7 @@ BATCH_MATMUL = OpDef(
     "x:T y:T",
     _batch_type,
     types={"T": _PRODUCT_TYPES},
-    kernels=everywhere(_bind_batch_matmul, _PRODUCT_TYPES),
+    kernels=all_devices(_bind_batch_matmul, _PRODUCT_TYPES),
     flops=_flops,
 )
 

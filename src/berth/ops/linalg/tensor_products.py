@@ -33,7 +33,7 @@ from berth.ops.linalg.contraction import (
     write,
 )
 from berth.ops.linalg.products import matmul
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.reductions.reduction import reduce_all, reduce_prod, reduce_sum
 from berth.ops.rules import merge_dims
 
@@ -318,7 +318,7 @@ CROSS = OpDef(
     "a:T b:T",
     _cross_type,
     types={"T": REAL},
-    kernels=everywhere(_bind_cross, REAL, _cross_scratch),
+    kernels=all_devices(_bind_cross, REAL, _cross_scratch),
 )
 
 

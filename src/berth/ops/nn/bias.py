@@ -11,8 +11,8 @@ from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, scope, type_of
 from berth.ops.elementwise.unary import relu
 from berth.ops.linalg.products import matmul
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
-from berth.ops.rules import Misfit
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.rules import ShapeMismatch
 from berth.ops.shape import Dims, bracketed
 
 _SUMMED_BY_BLAS = (float32, float64)
@@ -37,7 +37,7 @@ def channels_first(data_format: str | None) -> bool:
 
 def _check_rank(dims: Dims) -> None:
     if dims is not None and len(dims) < 2:
-        raise Misfit(
+        raise ShapeMismatch(
             f"Shape must be at least rank 2 but is rank {len(dims)}",
             f"Input tensor must be at least 2D: {bracketed(dims)}",
         )
@@ -48,7 +48,7 @@ def _biased_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     dims = value.dims
     _check_rank(dims)
     if bias.dims is not None and len(bias.dims) != 1:
-        raise Misfit(
+        raise ShapeMismatch(
             f"Shape must be rank 1 but is rank {len(bias.dims)}",
             f"Biases must be 1D: {bracketed(bias.dims)}",
         )
@@ -58,7 +58,7 @@ def _biased_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     n_channels, n_biases = dims[axis], bias.dims[0]
     if n_channels != n_biases and None not in (n_channels, n_biases):
         where = "channel" if attrs["data_format"] == "NCHW" else "last"
-        raise Misfit(
+        raise ShapeMismatch(
             f"Dimensions must be equal, but are {n_channels} and {n_biases}",
             f"Must provide as many biases as the {where} dimension of the input tensor: "
             f"{bracketed(bias.dims)} vs. {bracketed(dims)}",
@@ -79,7 +79,7 @@ BIAS_ADD = OpDef(
     "value:T bias:T",
     _biased_type,
     types={"T": NUMBERS},
-    kernels=everywhere(_bind_add, NUMBERS),
+    kernels=all_devices(_bind_add, NUMBERS),
 )
 
 # --- and back -----------------------------------------------------------------------------
@@ -123,7 +123,7 @@ BIAS_ADD_GRAD = OpDef(
     "out_backprop:T",
     _bias_type,
     types={"T": NUMBERS},
-    kernels=everywhere(_bind_sum, NUMBERS, _sum_scratch),
+    kernels=all_devices(_bind_sum, NUMBERS, _sum_scratch),
 )
 
 # --- what users call ----------------------------------------------------------------------

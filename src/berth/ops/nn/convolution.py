@@ -34,8 +34,8 @@ from berth.ops.nn.windows import (
     windows_along,
     with_channels,
 )
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, everywhere
-from berth.ops.rules import Misfit, check_rank, shape_of_value
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, all_devices
+from berth.ops.rules import ShapeMismatch, check_rank, shape_of_value
 from berth.ops.shape import Dims, bracketed
 
 TYPES = (*FLOATING, int32)
@@ -46,7 +46,7 @@ TYPES = (*FLOATING, int32)
 def check_images(dims: Dims, what: str = "input") -> None:
     """Raise ValueError unless a shape can be that of images, or of a filter."""
     if dims is not None and len(dims) != 4:
-        raise Misfit(
+        raise ShapeMismatch(
             f"Shape must be rank 4 but is rank {len(dims)}",
             f"convolution {what} must be 4-dimensional: {bracketed(dims)}",
         )
@@ -68,19 +68,19 @@ def _check_depth(dims: Dims, sizes: Sequence[int | None], attrs: Attrs) -> None:
     """Raise ValueError unless the input's channels form groups that the filter fits."""
     depth = None if dims is None else dims[channel_axis(attrs)]
     if sizes[2] == 0:
-        raise Misfit(
+        raise ShapeMismatch(
             "Depth of filter must not be 0", "filter depth must be stricly positive, got 0"
         )
     if depth is None or sizes[2] is None:
         return
     if depth % sizes[2]:
-        raise Misfit(
+        raise ShapeMismatch(
             f"Depth of input ({depth}) is not a multiple of input depth of filter ({sizes[2]})",
             f"input depth must be evenly divisible by filter depth: {depth} vs {sizes[2]}",
         )
     n_groups = depth // sizes[2]
     if sizes[3] is not None and n_groups and sizes[3] % n_groups:
-        raise Misfit(
+        raise ShapeMismatch(
             f"Depth of output ({sizes[3]}) is not a multiple of the number of groups "
             f"({n_groups})",
             "output depth must be evenly divisible by number of groups: "
@@ -120,7 +120,7 @@ def _input_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 
 def _check_same(a: int | None, b: int | None, at_run: str) -> None:
     if a != b and None not in (a, b):
-        raise Misfit(f"Dimensions must be equal, but are {a} and {b}", at_run)
+        raise ShapeMismatch(f"Dimensions must be equal, but are {a} and {b}", at_run)
 
 
 def _filter_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -212,7 +212,7 @@ CONV2D = OpDef(
     "input:T filter:T",
     _convolved,
     types={"T": TYPES},
-    kernels=everywhere(_bind_forward, TYPES, forward_scratch),
+    kernels=all_devices(_bind_forward, TYPES, forward_scratch),
     flops=_flops(1, 2),
 )
 CONV2D_BACKPROP_INPUT = OpDef(
@@ -220,7 +220,7 @@ CONV2D_BACKPROP_INPUT = OpDef(
     "input_sizes:int32 filter:T out_backprop:T",
     _input_type,
     types={"T": TYPES},
-    kernels=everywhere(_bind_input, TYPES, input_scratch),
+    kernels=all_devices(_bind_input, TYPES, input_scratch),
     host_inputs=(0,),
     flops=_flops(1, 2),
 )
@@ -229,7 +229,7 @@ CONV2D_BACKPROP_FILTER = OpDef(
     "input:T filter_sizes:int32 out_backprop:T",
     _filter_type,
     types={"T": FLOATING},
-    kernels=everywhere(_bind_filter, FLOATING, filter_scratch),
+    kernels=all_devices(_bind_filter, FLOATING, filter_scratch),
     host_inputs=(1,),
     flops=_flops(3, 2),
 )

@@ -11,9 +11,9 @@ from typing import Any
 
 from berth.dtypes import FLOATING
 from berth.errors import InvalidArgumentError
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, everywhere
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, all_devices
 from berth.ops.reductions.rows import Room, add_up, over_rows, room_for, shift
-from berth.ops.rules import INDEX, Misfit, check_rank, common_dims, merge_dims
+from berth.ops.rules import INDEX, ShapeMismatch, check_rank, common_dims, merge_dims
 from berth.ops.shape import bracketed
 
 # --- labels are probabilities -------------------------------------------------------------
@@ -23,15 +23,15 @@ def _loss_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     logits, labels = inputs
     try:
         dims = common_dims(logits.dims, labels.dims)
-    except Misfit as error:
+    except ShapeMismatch as error:
         sizes = f"logits_size={bracketed(logits.dims)} labels_size={bracketed(labels.dims)}"
         at_run = f"logits and labels must be broadcastable: {sizes}"
-        raise Misfit(str(error), at_run) from None
+        raise ShapeMismatch(str(error), at_run) from None
     dtype = logits.dtype.base_dtype
     if dims is None:
         return ((dtype, (None,)), (dtype, (None, None)))
     if len(dims) != 2:
-        raise Misfit(
+        raise ShapeMismatch(
             f"Shape must be rank 2 but is rank {len(dims)}",
             "logits and labels must be either 2-dimensional, or broadcasted to be "
             "2-dimensional",
@@ -76,7 +76,7 @@ SOFTMAX_CROSS_ENTROPY = OpDef(
     "features:T labels:T",
     _loss_type,
     types={"T": FLOATING},
-    kernels=everywhere(_bind_cross_entropy, FLOATING, _scratch),
+    kernels=all_devices(_bind_cross_entropy, FLOATING, _scratch),
 )
 
 # --- labels are the numbers of classes ----------------------------------------------------
@@ -133,5 +133,5 @@ SPARSE_SOFTMAX_CROSS_ENTROPY = OpDef(
     "features:T labels:Tlabels",
     _sparse_loss_type,
     types={"T": FLOATING, "Tlabels": INDEX},
-    kernels=everywhere(_bind_sparse, FLOATING, _scratch),
+    kernels=all_devices(_bind_sparse, FLOATING, _scratch),
 )

@@ -24,8 +24,8 @@ from berth.ops.nn.depthwise_kernels import (
     input_scratch,
 )
 from berth.ops.nn.windows import channel_axis, check_windows, window_dims, with_channels
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, everywhere
-from berth.ops.rules import Misfit, check_rank, shape_of_value
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, all_devices
+from berth.ops.rules import ShapeMismatch, check_rank, shape_of_value
 
 # --- shape rules --------------------------------------------------------------------------
 
@@ -39,7 +39,7 @@ def _convolved(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     dims = (None,) * 4 if images.dims is None else images.dims
     depth = dims[channel_axis(attrs)]
     if depth != sizes[2] and None not in (depth, sizes[2]):
-        raise Misfit(
+        raise ShapeMismatch(
             f"Dimensions must be equal, but are {depth} and {sizes[2]}",
             f"input and filter must have the same depth: {depth} vs {sizes[2]}",
         )
@@ -96,14 +96,14 @@ DEPTHWISE = OpDef(
     "input:T filter:T",
     _convolved,
     types={"T": FLOATING},
-    kernels=everywhere(bind_forward, FLOATING, forward_scratch),
+    kernels=all_devices(bind_forward, FLOATING, forward_scratch),
 )
 DEPTHWISE_BACKPROP_INPUT = OpDef(
     "DepthwiseConv2dNativeBackpropInput",
     "input_sizes:int32 filter:T out_backprop:T",
     _input_type,
     types={"T": FLOATING},
-    kernels=everywhere(_bind_input, FLOATING, input_scratch),
+    kernels=all_devices(_bind_input, FLOATING, input_scratch),
     host_inputs=(0,),
 )
 DEPTHWISE_BACKPROP_FILTER = OpDef(
@@ -111,7 +111,7 @@ DEPTHWISE_BACKPROP_FILTER = OpDef(
     "input:T filter_sizes:int32 out_backprop:T",
     _filter_type,
     types={"T": FLOATING},
-    kernels=everywhere(_bind_filter, FLOATING, filter_scratch),
+    kernels=all_devices(_bind_filter, FLOATING, filter_scratch),
     host_inputs=(1,),
 )
 

@@ -14,8 +14,8 @@ from berth.dtypes import float16, float32
 from berth.ops.arrays.array import constant
 from berth.ops.builder import apply
 from berth.ops.nn.bias import channels_first
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
-from berth.ops.rules import Misfit
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.rules import ShapeMismatch
 from berth.ops.shape import Dims, bracketed
 
 _TYPES = (float16, float32)
@@ -30,7 +30,7 @@ def _n_channels(dims: Dims, attrs: Attrs) -> int | None:
     if dims is None:
         return None
     if len(dims) not in (4, 5):
-        raise Misfit(
+        raise ShapeMismatch(
             f"Shape must be rank 4 but is rank {len(dims)}",
             f"input must be 4 or 5-dimensional{bracketed(dims)}",
         )
@@ -44,7 +44,7 @@ def _check_sizes(n_channels: int | None, named: Sequence[tuple[str, Typed]]) -> 
             raise ValueError(f"Shape must be rank 1 but is rank {len(vector.dims)}")
         size = None if vector.dims is None else vector.dims[0]
         if n_channels is not None and size not in (n_channels, None):
-            raise Misfit(
+            raise ShapeMismatch(
                 f"Dimensions must be equal, but are {n_channels} and {size}",
                 f"{name} must have the same number of elements as the channels of x, got "
                 f"{size} and {n_channels}",
@@ -191,7 +191,7 @@ FUSED_BATCH_NORM = OpDef(
     "x:T scale:U offset:U mean:U variance:U",
     _norm_type,
     types={"T": _TYPES, "U": (float32,)},
-    kernels=everywhere(_bind_norm, _TYPES, _scratch),
+    kernels=all_devices(_bind_norm, _TYPES, _scratch),
 )
 
 # --- backwards ----------------------------------------------------------------------------
@@ -240,7 +240,7 @@ FUSED_BATCH_NORM_GRAD = OpDef(
     "y_backprop:T x:T scale:float32 reserve_space_1:U reserve_space_2:U reserve_space_3:U",
     _grad_type,
     types={"T": _TYPES, "U": (float32,)},
-    kernels=everywhere(_bind_grad, _TYPES, _scratch),
+    kernels=all_devices(_bind_grad, _TYPES, _scratch),
 )
 
 # --- what users call ----------------------------------------------------------------------

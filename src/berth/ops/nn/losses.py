@@ -28,7 +28,7 @@ from berth.ops.nn.cross_entropy import (
     SPARSE_SOFTMAX_CROSS_ENTROPY as SPARSE_SOFTMAX_CROSS_ENTROPY,
 )
 from berth.ops.nn.softmax import order_to_last
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.reductions.reduction import reduce_prod
 from berth.ops.rules import elementwise, like_both
 from berth.ops.shape import is_known, merge, text
@@ -309,7 +309,7 @@ L2_LOSS = OpDef(
     "t:T",
     _number_type,
     types={"T": FLOATING},
-    kernels=everywhere(_bind_l2_loss, FLOATING),
+    kernels=all_devices(_bind_l2_loss, FLOATING),
 )
 
 

@@ -22,7 +22,7 @@ from berth.ops.opdef import (
     OutputType,
     Parts,
     Typed,
-    everywhere,
+    all_devices,
     make_calls,
 )
 from berth.ops.rules import check_rank, merge_dims
@@ -203,14 +203,14 @@ LRN = OpDef(
     "input:T",
     _normalized,
     types={"T": TYPES},
-    kernels=everywhere(_bind, TYPES, _scratch),
+    kernels=all_devices(_bind, TYPES, _scratch),
 )
 LRN_GRAD = OpDef(
     "LRNGrad",
     "input_grads:T input_image:T output_image:T",
     _gradient_type,
     types={"T": TYPES},
-    kernels=everywhere(_bind_gradient, TYPES, _scratch),
+    kernels=all_devices(_bind_gradient, TYPES, _scratch),
 )
 
 

@@ -44,7 +44,7 @@ from berth.ops.opdef import (
     Parts,
     ScratchShapes,
     Typed,
-    everywhere,
+    all_devices,
 )
 from berth.ops.rules import check_rank, merge_dims, shape_of_value
 from berth.ops.shape import bracketed
@@ -193,28 +193,28 @@ MAX_POOL = OpDef(
     "input:T",
     _pooled,
     types={"T": COMPARED},
-    kernels=everywhere(_checked(bind_max), COMPARED, _scratch("between:same")),
+    kernels=all_devices(_checked(bind_max), COMPARED, _scratch("between:same")),
 )
 MAX_POOL_GRAD = OpDef(
     "MaxPoolGrad",
     "orig_input:T orig_output:T grad:T",
     _like_images,
     types={"T": COMPARED},
-    kernels=everywhere(_checked(_bind_max_gradient), COMPARED, _scratch(*_MASKS)),
+    kernels=all_devices(_checked(_bind_max_gradient), COMPARED, _scratch(*_MASKS)),
 )
 MAX_POOL_GRAD_GRAD = OpDef(
     "MaxPoolGradGrad",
     "orig_input:T orig_output:T grad:T",
     _like_pooled,
     types={"T": COMPARED},
-    kernels=everywhere(_checked(bind_max_gradient_gradient), COMPARED, _scratch(*_MASKS)),
+    kernels=all_devices(_checked(bind_max_gradient_gradient), COMPARED, _scratch(*_MASKS)),
 )
 MAX_POOL_WITH_ARGMAX = OpDef(
     "MaxPoolWithArgmax",
     "input:T",
     _pooled_with_positions,
     types={"T": COMPARED},
-    kernels=everywhere(
+    kernels=all_devices(
         _checked(bind_positions),
         COMPARED,
         _scratch("between:same", "out:mask", "out:mask", "out:position"),
@@ -225,14 +225,14 @@ AVG_POOL = OpDef(
     "value:T",
     _pooled,
     types={"T": FLOATING},
-    kernels=everywhere(_checked(bind_mean), FLOATING, _scratch("between", "out")),
+    kernels=all_devices(_checked(bind_mean), FLOATING, _scratch("between", "out")),
 )
 AVG_POOL_GRAD = OpDef(
     "AvgPoolGrad",
     "orig_input_shape:int32 grad:T",
     _asked_for,
     types={"T": FLOATING},
-    kernels=everywhere(
+    kernels=all_devices(
         _checked(bind_mean_gradient), FLOATING, _scratch("between", "out", "in", images=None)
     ),
     host_inputs=(0,),

@@ -23,10 +23,10 @@ from berth.ops.opdef import (
     OutputType,
     Parts,
     Typed,
-    everywhere,
+    all_devices,
 )
 from berth.ops.reductions.rows import Room, Step, add_up, over_rows, room_for, shift
-from berth.ops.rules import Misfit
+from berth.ops.rules import ShapeMismatch
 
 # --- operations ---------------------------------------------------------------------------
 
@@ -34,7 +34,7 @@ from berth.ops.rules import Misfit
 def _softmax_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     logits = inputs[0]
     if logits.dims == ():
-        raise Misfit(
+        raise ShapeMismatch(
             "Shape must be at least rank 1 but is rank 0",
             "logits must have >= 1 dimension, got []",
         )
@@ -77,7 +77,7 @@ def _bind_by(step: Step) -> Bind:
 
 
 def _softmax_op(name: str, step: Step) -> OpDef:
-    kernels = everywhere(_bind_by(step), FLOATING, _scratch)
+    kernels = all_devices(_bind_by(step), FLOATING, _scratch)
     return OpDef(name, "logits:T", _softmax_type, types={"T": FLOATING}, kernels=kernels)
 
 

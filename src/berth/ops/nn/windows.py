@@ -12,7 +12,7 @@ from math import gcd
 from typing import Any, NamedTuple
 
 from berth.ops.opdef import Attrs
-from berth.ops.rules import Misfit
+from berth.ops.rules import ShapeMismatch
 from berth.ops.shape import Dims
 
 PADDINGS = ("SAME", "VALID", "EXPLICIT")
@@ -186,12 +186,12 @@ def windows_along(
     stride = attrs["strides"][axis]
     dilation = attrs.get("dilations", (1, 1, 1, 1))[axis]
     if stride <= 0:
-        raise Misfit(
+        raise ShapeMismatch(
             f"Stride must be > 0, but got {stride}",
             f"Stride must be > 0, but got {stride}",
         )
     if dilation < 1:
-        raise Misfit(
+        raise ShapeMismatch(
             f"Dilation rate must be >= 1, but got {dilation}",
             "Dilated rates should be larger than 0.",
         )
@@ -211,7 +211,7 @@ def windows_along(
     size = (n_taps - 1) * dilation + 1
     padded = n_in + before + after
     if size > padded:
-        raise Misfit(
+        raise ShapeMismatch(
             f"Negative dimension size caused by subtracting {size} from {padded}",
             f"Computed output size would be negative: {(padded - size) // stride + 1} "
             f"[input_size: {n_in}, effective_filter_size: {size}, stride: {stride}]",

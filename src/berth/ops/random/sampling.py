@@ -16,12 +16,12 @@ from berth.dtypes import ALL, FLOATING, DType, as_dtype, float64, int64, uint64
 from berth.errors import InvalidArgumentError
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.random import philox
 from berth.ops.random.seeded import get_seed, memory_of, reserve
 from berth.ops.rules import (
     INDEX,
-    Misfit,
+    ShapeMismatch,
     check_rank,
     everywhere_but_strings,
     from_host,
@@ -104,14 +104,14 @@ def choices_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     try:
         check_rank(logits.dims, 2)
     except ValueError as error:
-        raise Misfit(str(error), "logits should be a matrix") from None
+        raise ShapeMismatch(str(error), "logits should be a matrix") from None
     check_rank(n_samples.dims, 0)
     count = None if n_samples.value is None else int(n_samples.value)
     if count is not None and count < 0:
         message = (
             f"Dimension size, given by scalar input 1, must be non-negative but is {count}"
         )
-        raise Misfit(message, f"num_samples should be non-negative, got {count}")
+        raise ShapeMismatch(message, f"num_samples should be non-negative, got {count}")
     n_rows = logits.dims[0] if logits.dims else None
     return ((attrs["output_dtype"], (n_rows, count)),)
 
@@ -174,7 +174,7 @@ MULTINOMIAL = OpDef(
     "logits:T num_samples:int32",
     choices_type,
     types={"T": FLOATING},
-    kernels=everywhere(_bind_choices, FLOATING, choices_scratch),
+    kernels=all_devices(_bind_choices, FLOATING, choices_scratch),
     host_inputs=(1,),
     is_stateful=True,
 )

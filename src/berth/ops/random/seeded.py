@@ -35,7 +35,7 @@ from berth.ops.opdef import (
     Parts,
     ScratchShapes,
     Typed,
-    everywhere,
+    all_devices,
 )
 from berth.ops.random import philox
 from berth.ops.rules import INDEX, check_rank, shape_of_value
@@ -150,7 +150,7 @@ def _random_op(name: str, fill: Any, truncated: bool = False) -> OpDef:
         "shape:T",
         _random_type,
         types={"T": INDEX},
-        kernels=everywhere(_bind_by(fill), FLOATING, _scratch(truncated)),
+        kernels=all_devices(_bind_by(fill), FLOATING, _scratch(truncated)),
         host_inputs=(0,),
         is_stateful=True,
     )
@@ -164,7 +164,7 @@ RANDOM_INTEGERS = OpDef(
     "shape:T minval:Tout maxval:Tout",
     _random_integer_type,
     types={"T": INDEX, "Tout": INDEX},
-    kernels=everywhere(_bind_integers, INDEX, _scratch()),
+    kernels=all_devices(_bind_integers, INDEX, _scratch()),
     host_inputs=(0, 1, 2),
     is_stateful=True,
 )

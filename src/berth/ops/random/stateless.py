@@ -26,7 +26,7 @@ from berth.ops.opdef import (
     OutputType,
     ScratchShapes,
     Typed,
-    everywhere,
+    all_devices,
 )
 from berth.ops.random import philox
 from berth.ops.random.sampling import (
@@ -36,7 +36,7 @@ from berth.ops.random.sampling import (
     choose,
     class_type,
 )
-from berth.ops.rules import INDEX, Misfit, check_rank, shape_of_value
+from berth.ops.rules import INDEX, ShapeMismatch, check_rank, shape_of_value
 
 # --- seeds --------------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ def _check_seed(seed: Typed) -> None:
     n_parts = seed.dims[0] if seed.dims else None
     if n_parts not in (2, None):
         message = f"Dimension must be 2 but is {n_parts}"
-        raise Misfit(message, f"seed must have shape [2], not [{n_parts}]")
+        raise ShapeMismatch(message, f"seed must have shape [2], not [{n_parts}]")
 
 
 # --- kernels ------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def _op(
         f"shape:T seed:Tseed {bounds}",
         _random_type,
         types={"T": INDEX, "Tseed": INDEX, "Tout": dtypes},
-        kernels=everywhere(bind, dtypes, _scratch(truncated)),
+        kernels=all_devices(bind, dtypes, _scratch(truncated)),
         host_inputs=(0,),
     )
 
@@ -159,7 +159,7 @@ STATELESS_MULTINOMIAL = OpDef(
     "logits:T num_samples:int32 seed:Tseed",
     _choices_type,
     types={"T": FLOATING, "Tseed": INDEX},
-    kernels=everywhere(_bind_choices, FLOATING, choices_scratch),
+    kernels=all_devices(_bind_choices, FLOATING, choices_scratch),
     host_inputs=(1,),
 )
 

@@ -15,7 +15,7 @@ from berth.ops.compose import convert, scope, type_of
 from berth.ops.elementwise.arithmetic import cast, clip_by_value
 from berth.ops.elementwise.compare import equal, less
 from berth.ops.elementwise.unary import floor
-from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.reductions.reduction import reduce_all
 from berth.ops.reductions.segments import unsorted_segment_sum
 from berth.ops.reductions.statistics import only_if
@@ -53,7 +53,7 @@ def _bound(name: str, side: str) -> OpDef:
         "sorted_inputs:T values:T",
         _bound_type,
         types={"T": REAL},
-        kernels=everywhere(_bind_bound(side), REAL),
+        kernels=all_devices(_bind_bound(side), REAL),
     )
 
 

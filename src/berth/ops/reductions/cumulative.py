@@ -20,9 +20,9 @@ from berth.ops.opdef import (
     OutputType,
     ScratchShapes,
     Typed,
-    everywhere,
+    all_devices,
 )
-from berth.ops.rules import INDEX, Misfit, check_rank
+from berth.ops.rules import INDEX, ShapeMismatch, check_rank
 
 
 def _scanned(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -32,7 +32,7 @@ def _scanned(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
         rank, position = len(x.dims), int(axis.value)
         if not -rank <= position < rank:
             message = f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got"
-            raise Misfit(f"{message} {position}", f"{message} {position}")
+            raise ShapeMismatch(f"{message} {position}", f"{message} {position}")
     return ((x.dtype.base_dtype, x.dims),)
 
 
@@ -109,7 +109,7 @@ def _scan(
         "x:T axis:Tidx",
         _scanned,
         types={"T": dtypes, "Tidx": INDEX},
-        kernels=everywhere(bind, dtypes, scratch),
+        kernels=all_devices(bind, dtypes, scratch),
         host_inputs=(1,),
     )
 

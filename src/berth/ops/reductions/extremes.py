@@ -12,8 +12,8 @@ from berth.errors import InvalidArgumentError
 from berth.ops.arrays.array import either_name
 from berth.ops.attributes import check_type
 from berth.ops.builder import apply
-from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, everywhere
-from berth.ops.rules import INDEX, Misfit
+from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.rules import INDEX, ShapeMismatch
 from berth.ops.shape import Dims, bracketed
 
 _POSITIONS = (int16, uint16, *INDEX)
@@ -29,7 +29,7 @@ def _position_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType
         return ((dtype, (None,) * max(len(dims) - 1, 0)),)
     axis, n_axes = int(dimension.value), max(len(dims), 1)
     if not -n_axes <= axis < n_axes:
-        raise Misfit(
+        raise ShapeMismatch(
             f"Dimension ({axis}) must be in the range [-{n_axes}, {n_axes}), where {n_axes} is "
             "the number of dimensions in the input.",
             f"Expected dimension in the range [-{n_axes}, {n_axes}), but got {axis}",
@@ -92,7 +92,7 @@ def _position(name: str, method: str) -> OpDef:
         "input:T dimension:Tidx",
         _position_type,
         types={"T": dtypes, "Tidx": (int16, *INDEX)},
-        kernels=everywhere(_bind_position(method), dtypes, _position_scratch),
+        kernels=all_devices(_bind_position(method), dtypes, _position_scratch),
         host_inputs=(1,),
     )
 

@@ -17,11 +17,11 @@ from berth.ops.arrays.filling import range as range_op
 from berth.ops.arrays.metadata import rank
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, type_of
-from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.opdef import ScratchShapes as Scratch
 from berth.ops.reductions.extremes import argmax as argmax
 from berth.ops.reductions.extremes import argmin as argmin
-from berth.ops.rules import INDEX, Misfit
+from berth.ops.rules import INDEX, ShapeMismatch
 from berth.ops.shape import Dims
 
 # --- shape rule ---------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def _axes(indices: Any, rank: int) -> tuple[int, ...]:
     for index in np.asarray(indices).reshape(-1):
         axis = int(index)
         if not -rank <= axis < rank:
-            raise Misfit(
+            raise ShapeMismatch(
                 f"Invalid reduction dimension {axis} for input with {rank} dimensions.",
                 f"Invalid reduction dimension ({axis} for input with {rank} dimension(s)",
             )
@@ -164,7 +164,7 @@ def _reduction(
         f"input:{'bool' if is_logical else 'T'} reduction_indices:Tidx",
         _reduced,
         types={"T": dtypes, "Tidx": INDEX},
-        kernels=everywhere(bind, ALL if is_logical else dtypes, scratch),
+        kernels=all_devices(bind, ALL if is_logical else dtypes, scratch),
         host_inputs=(1,),
     )
 

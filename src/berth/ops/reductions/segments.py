@@ -20,7 +20,7 @@ from berth.ops.compose import convert, scope
 from berth.ops.elementwise.arithmetic import cast, maximum, truediv
 from berth.ops.elementwise.quotients import truncatediv
 from berth.ops.elementwise.unary import sqrt
-from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, everywhere
+from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import INDEX, check_rank, merge_dims
 from berth.ops.shape import bracketed
 
@@ -87,7 +87,7 @@ def _unsorted(name: str, function: str, start: Start, dtypes: Sequence[DType]) -
         "data:T segment_ids:Tindices num_segments:Tnumsegments",
         _segments_type,
         types={"T": dtypes, "Tindices": INDEX, "Tnumsegments": INDEX},
-        kernels=everywhere(_bind_unsorted(function, start), dtypes),
+        kernels=all_devices(_bind_unsorted(function, start), dtypes),
         host_inputs=(2,),
     )
 
@@ -243,7 +243,7 @@ def _sorted(
         "data:T segment_ids:Tindices",
         _sorted_type,
         types={"T": dtypes, "Tindices": INDEX},
-        kernels=everywhere(_bind_sorted(function, start, of_none), dtypes),
+        kernels=all_devices(_bind_sorted(function, start, of_none), dtypes),
         shape_inputs=(1,),
     )
 

@@ -25,7 +25,7 @@ from berth.ops.opdef import (
     OpDef,
     OutputType,
     Typed,
-    everywhere,
+    all_devices,
 )
 from berth.ops.rules import INDEX, bind_nothing, everywhere_but_strings, merge_dims
 from berth.ops.shape import Dims, bracketed
@@ -43,7 +43,7 @@ VARIABLE = OpDef(
     "VariableV2",
     "",
     _reference_type,
-    kernels=everywhere(bind_nothing),
+    kernels=all_devices(bind_nothing),
     is_stateful=True,
     is_source=True,
 )
@@ -51,7 +51,7 @@ HANDLE = OpDef(
     "VarHandleOp",
     "",
     _handle_type,
-    kernels=everywhere(bind_nothing),
+    kernels=all_devices(bind_nothing),
     is_stateful=True,
     is_source=True,
 )
@@ -77,7 +77,7 @@ READ = OpDef(
     "ReadVariableOp",
     "resource:resource",
     _value_type,
-    kernels=everywhere(bind_nothing),
+    kernels=all_devices(bind_nothing),
     is_stateful=True,
     access=Access.READ,
 )
@@ -99,7 +99,7 @@ HANDLE_IS_INITIALIZED = OpDef(
     "VarIsInitializedOp",
     "resource:resource",
     _truth,
-    kernels=everywhere(_bind_is_initialized),
+    kernels=all_devices(_bind_is_initialized),
     is_stateful=True,
     access=Access.QUERY,
 )
@@ -108,7 +108,7 @@ REFERENCE_IS_INITIALIZED = OpDef(
     "ref:T",
     _truth,
     types={"T": ALL},
-    kernels=everywhere(_bind_is_initialized),
+    kernels=all_devices(_bind_is_initialized),
     is_stateful=True,
     access=Access.QUERY,
 )
@@ -208,7 +208,7 @@ def _writer(name: str, arguments: str, bind: Bind, dtypes: Any) -> OpDef:
         arguments,
         _written,
         types={"T": dtypes},
-        kernels=everywhere(bind, dtypes),
+        kernels=all_devices(bind, dtypes),
         is_stateful=True,
         access=Access.ASSIGN if bind is _copy else Access.UPDATE,
     )
@@ -257,7 +257,7 @@ def _counter(name: str, arguments: str) -> OpDef:
         arguments,
         _count_type,
         types={"T": INDEX},
-        kernels=everywhere(_bind_count),
+        kernels=all_devices(_bind_count),
         is_stateful=True,
         access=Access.UPDATE,
     )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from berth.tools.run.names import API, find, nearest
 from berth.tools.run.uses import Reading, Use
 
-_MOST_PLACES = 3
+_MAX_PLACES = 3
 
 
 class Verdict(NamedTuple):
@@ -61,5 +61,5 @@ def show(verdict: Verdict, file: str) -> int:
 def _some(places: Sequence[str]) -> str:
     """Name the first few places of many."""
     seen = list(dict.fromkeys(places))
-    more = f" and {len(seen) - _MOST_PLACES} more" if len(seen) > _MOST_PLACES else ""
-    return ", ".join(seen[:_MOST_PLACES]) + more
+    more = f" and {len(seen) - _MAX_PLACES} more" if len(seen) > _MAX_PLACES else ""
+    return ", ".join(seen[:_MAX_PLACES]) + more

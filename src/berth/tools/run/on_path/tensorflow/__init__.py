@@ -5,7 +5,7 @@ The folder around this package is on such a program's path, before all others bu
 
 import sys
 
-from berth.tools.run.stand_in import become_tensorflow
+from berth.tools.run.shim import become_tensorflow
 
 become_tensorflow(sys.modules[__name__])
 del sys, become_tensorflow  # which TensorFlow does not have

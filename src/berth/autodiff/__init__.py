@@ -1,0 +1,1 @@
+"""Automatic differentiation: backpropagation over graphs and gradient tapes."""

@@ -1,0 +1,298 @@
+"""Going backwards: the gradients of some tensors with respect to others.
+
+One walk serves graphs and eager programs. It goes from the last operation to the first,
+collects for each what arrives at its outputs, and passes on to its inputs what its gradient
+says. What it is given are the operations on a way from a source to a target; who gathers
+them (`gradients` here, a tape elsewhere) decides which those are.
+
+Tensors are known by their identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from berth.dtypes import bool_, resource
+from berth.graph.graph import Graph
+from berth.graph.operation import Operation
+from berth.graph.tensor import Tensor
+from berth.ops.arrays.array import IDENTITY, constant, identity
+from berth.ops.arrays.filling import fill, zeros_like
+from berth.ops.arrays.indexed_slices import IndexedSlices, as_dense, total
+from berth.ops.arrays.metadata import shape
+from berth.ops.gradient import RecordedOp, gradient_of
+from berth.ops.opdef import Access
+from berth.variables.variable import Variable
+
+Within = Callable[[Any], AbstractContextManager[Any]]
+AddUp = Callable[[Sequence[Any]], Any]
+
+# --- the walk -----------------------------------------------------------------------------
+
+
+def backpropagate(
+    done: Iterable[RecordedOp],
+    seeds: Mapping[int, Any],
+    wanted: Iterable[int],
+    within: Within,
+    add_up: AddUp = total,
+) -> dict[int, Any]:
+    """Walk backwards through operations, the last of them first.
+
+    `seeds` are the gradients that the targets start with, by the identity of the tensors;
+    what arrives at the `wanted` ones is returned. Each gradient is made `within` what the
+    caller has to set up for its operation; those that meet at a tensor are added up.
+    """
+    ops = list(done)
+    arrived = {key: [seed] for key, seed in seeds.items()}
+    found = dict.fromkeys(wanted)
+    useful = {id(tensor) for op in ops for tensor in op.outputs} | found.keys()
+    for op in ops:
+        parts = [arrived.pop(id(tensor), []) for tensor in op.outputs]
+        if not any(parts):
+            continue
+        grads = [add_up(part) if part else None for part in parts]
+        for tensor, grad in zip(op.outputs, grads, strict=True):
+            if id(tensor) in found:
+                found[id(tensor)] = grad
+        function = gradient_of(op)
+        if function is None:
+            continue
+        with within(op):
+            for tensor, grad in zip(op.inputs, _call(function, op, grads), strict=True):
+                if grad is None or id(tensor) not in useful:
+                    continue
+                made = grad() if callable(grad) else grad
+                _share_shape(tensor, made)
+                arrived.setdefault(id(tensor), []).append(made)
+    for key, parts in arrived.items():
+        if key in found:
+            found[key] = add_up(parts)
+    return found
+
+
+def _call(function: Callable[..., Any], op: RecordedOp, grads: Sequence[Any]) -> Sequence[Any]:
+    """Ask for the gradients of an operation's inputs; outputs that nobody uses count as 0."""
+    keeps_slices = op.definition is IDENTITY or op.definition.access is Access.READ
+    takes_none = getattr(function, "takes_none", False)
+    filled = []
+    for tensor, grad in zip(op.outputs, grads, strict=True):
+        if grad is None and is_differentiable(tensor) and not takes_none:
+            filled.append(zeros_like(tensor))
+        else:
+            filled.append(grad if keeps_slices else as_dense(grad))
+    inputs = function(op, *filled)
+    return inputs if isinstance(inputs, tuple | list) else (inputs,)
+
+
+def _share_shape(tensor: Any, grad: Any) -> None:
+    """Let a gradient know the shape that it must have: that of its tensor."""
+    if isinstance(grad, Tensor) and grad.dims != tensor.dims and is_differentiable(tensor):
+        grad.set_shape(tensor.shape)
+
+
+def is_differentiable(tensor: Any) -> bool:
+    """Tell whether a tensor's elements have gradients: floats and complex numbers have."""
+    dtype = tensor.dtype.base_dtype
+    return bool(dtype.is_floating or dtype.is_complex)
+
+
+# --- graphs -------------------------------------------------------------------------------
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = "none",
+) -> list[Any]:
+    """Return the gradients of the sum of `ys` with respect to each of `xs`.
+
+    The operations that compute a gradient ask for the device that their forward operation
+    asked for; with `colocate_gradients_with_ops` they share whatever device it gets. What
+    stands in `stop_gradients` counts as constant. Where no y depends on an x, its gradient
+    is None, or with `unconnected_gradients` "zero" a tensor of zeros.
+
+    >>> with Graph().as_default():
+    ...     x = constant(3.0)
+    ...     gradients(x * x, x)
+    [<tf.Tensor 'gradients/AddN:0' shape=() dtype=float32>]
+    """
+    unconnected = getattr(unconnected_gradients, "value", unconnected_gradients)
+    if unconnected not in ("none", "zero"):
+        raise ValueError(f"Unknown value for unconnected_gradients: {unconnected!r}")
+    graph = _graph_of([*_listed(ys), *_listed(xs)])
+    with graph.as_default(), graph.name_scope(name):
+        targets = [_target(graph, y, k) for k, y in enumerate(_listed(ys))]
+        sources = [_source(graph, x, k) for k, x in enumerate(_listed(xs))]
+        stops = [] if stop_gradients is None else _listed(stop_gradients)
+        stopped = [_source(graph, stop, k) for k, stop in enumerate(stops)]
+        place = _place(graph, colocate_gradients_with_ops)
+        found = backpropagate(
+            between(sources, targets, stopped),
+            _seeds(targets, grad_ys, place),
+            [id(source) for source in sources],
+            _under_name(graph, place),
+            _add_up_by_device,
+        )
+    grads = [found[id(source)] for source in sources]
+    if unconnected == "none":
+        return grads
+    pairs = zip(grads, _listed(xs), strict=True)
+    return [zeros_like(x) if grad is None else grad for grad, x in pairs]
+
+
+def _listed(values: Any) -> list[Any]:
+    return list(values) if isinstance(values, list | tuple) else [values]
+
+
+def _graph_of(values: Sequence[Any]) -> Graph:
+    for value in values:
+        graph = getattr(value, "graph", None)
+        if isinstance(graph, Graph):
+            return graph
+    raise TypeError(
+        "tf.gradients needs tensors or variables of a graph. In an eager program use "
+        f"tf.GradientTape instead. Got {values!r}"
+    )
+
+
+def _target(graph: Graph, y: Any, position: int) -> Tensor:
+    """Return the tensor that goes back: of a variable, its value."""
+    y = y.values if isinstance(y, IndexedSlices) else y
+    return graph.convert(y, None, f"y_{position}")
+
+
+def _source(graph: Graph, x: Any, position: int) -> Tensor:
+    """Return the tensor whose gradient is meant: of a variable, the variable itself."""
+    if isinstance(x, Variable):
+        return x.handle
+    x = x.values if isinstance(x, IndexedSlices) else x
+    return graph.convert(x, None, f"x_{position}")
+
+
+# --- where it starts ----------------------------------------------------------------------
+
+
+def _seeds(targets: Sequence[Tensor], grad_ys: Any, place: Within) -> dict[int, Any]:
+    """Return the gradients that targets start with; those of a target given twice add up."""
+    given = _listed(grad_ys) if grad_ys is not None else [None] * len(targets)
+    if len(given) != len(targets):
+        raise ValueError(f"Length mismatch. Passed {len(given)} grad_ys for {len(targets)} ys")
+    starts: dict[int, list[Any]] = {}
+    for position, (target, seed) in enumerate(zip(targets, given, strict=True)):
+        with place(target.op):
+            starts.setdefault(id(target), []).append(_seed(target, seed, position))
+    return {key: total(parts) for key, parts in starts.items()}
+
+
+def _seed(target: Tensor, seed: Any, position: int) -> Any:
+    """Return the gradient that a target starts with: as it is given, or ones."""
+    dtype = target.dtype.base_dtype
+    if isinstance(seed, IndexedSlices):
+        return seed
+    if seed is not None:
+        tensor = target.graph.convert(seed, None if _is_typed(seed) else dtype, "grad_y")
+        _check_seed(target, tensor)
+        return identity(tensor, name=f"grad_ys_{position}")
+    if dtype.is_complex:
+        raise TypeError(
+            f"Gradients of complex tensors ({target}) must set grad_ys (y.dtype = {dtype.name})"
+        )
+    one = constant(True if dtype is bool_ else 1, dtype, name=f"grad_ys_{position}/Const")
+    return fill(shape(target), one, name=f"grad_ys_{position}")
+
+
+def _is_typed(seed: Any) -> bool:
+    return hasattr(seed, "dtype")
+
+
+def _check_seed(target: Tensor, seed: Tensor) -> None:
+    """Raise TypeError if a gradient is of another kind than what it is the gradient of."""
+    if seed.dtype.is_complex != target.dtype.is_complex:
+        kind, must = (
+            ("complex-valued", "complex")
+            if target.dtype.is_complex
+            else ("real or integer-valued", "real or integer")
+        )
+        raise TypeError(
+            f"Gradient type {seed.dtype.name} generated for {kind} tensor {target} with type "
+            f"{target.dtype.name} must be {must}"
+        )
+
+
+# --- the way ------------------------------------------------------------------------------
+
+
+def between(
+    sources: Sequence[Tensor], targets: Sequence[Tensor], stopped: Sequence[Tensor]
+) -> list[Operation]:
+    """List the operations on a way from a source to a target, the last first.
+
+    What makes a stopped tensor is on no way. What takes one is, if the tensor is a source.
+    """
+    reached = {id(tensor) for tensor in sources if _leads_on(tensor)}
+    shut = {id(tensor) for tensor in stopped}
+    ways = []
+    for op in sorted(_needed(targets), key=lambda op: op.number):
+        if any(id(tensor) in shut for tensor in op.outputs):
+            continue
+        if any(id(tensor) in reached for tensor in op.inputs):
+            ways.append(op)
+            reached |= {id(tensor) for tensor in op.outputs if _leads_on(tensor)}
+    return ways[::-1]
+
+
+def _leads_on(tensor: Tensor) -> bool:
+    """Tell whether gradients go through a tensor: numbers, or a variable that holds them."""
+    return is_differentiable(tensor) or tensor.dtype is resource
+
+
+def _needed(targets: Sequence[Tensor]) -> set[Operation]:
+    needed: set[Operation] = set()
+    stack = [tensor.op for tensor in targets]
+    while stack:
+        op = stack.pop()
+        if op not in needed:
+            needed.add(op)
+            stack += [tensor.op for tensor in op.inputs]
+    return needed
+
+
+# --- where and under which names ----------------------------------------------------------
+
+
+def _place(graph: Graph, colocated: bool) -> Within:
+    """Make the scope that puts an operation's gradient beside it."""
+    return graph.colocate_with if colocated else lambda op: graph.device(op.device)
+
+
+def _under_name(graph: Graph, place: Within) -> Within:
+    @contextmanager
+    def within(op: Operation) -> Iterator[None]:
+        with graph.name_scope(f"{op.name}_grad"), place(op):
+            yield
+
+    return within
+
+
+def _add_up_by_device(parts: Sequence[Any]) -> Any:
+    """Add gradients up where they are first, so that one tensor a device has to travel."""
+    by_device: dict[str, list[Any]] = {}
+    for part in parts:
+        by_device.setdefault(part.device, []).append(part)
+    if len(parts) == 1 or any(isinstance(part, IndexedSlices) for part in parts):
+        return total(parts)
+    sums = []
+    for device in sorted(by_device):
+        group = by_device[device]
+        with group[0].graph.colocate_with(group[0].op, ignore_existing=True):
+            sums.append(total(group))
+    return total(sums)

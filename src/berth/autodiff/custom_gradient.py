@@ -1,0 +1,160 @@
+"""tf.custom_gradient: a function that says itself how to go back through it.
+
+Its results pass through one operation that takes the function's arguments too, and the
+variables it used: the way back leads from there straight to them. A single result, by far
+the commonest, passes as it is; several are copied.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from berth.autodiff.backprop import is_differentiable
+from berth.autodiff.tape import GradientTape
+from berth.dtypes import ALL
+from berth.graph.nest import flatten, pack_sequence_as
+from berth.graph.recording import stop_recording
+from berth.ops import compose
+from berth.ops.builder import apply
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.opdef import (
+    Attrs,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    all_devices,
+    make_calls,
+)
+from berth.ops.rules import bind_nothing, everywhere_but_strings, like_first
+
+CUSTOM_GRADIENT = OpDef(
+    "CustomGradient",
+    "value:T arguments:Any*",
+    like_first,
+    types={"T": ALL},
+    kernels=everywhere_but_strings(bind_nothing),
+    is_alias=True,
+)
+
+
+def _like_values(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return [(value.dtype, value.dims) for value in inputs[: attrs["n_values"]]]
+
+
+def _bind_copies(launch: Launch) -> Call:
+    pairs = zip(launch.outputs, launch.inputs, strict=False)  # the values come first
+    return make_calls, ([(launch.xp.copyto, pair) for pair in pairs],)
+
+
+CUSTOM_GRADIENT_N = OpDef(
+    "CustomGradientN",
+    "values_and_arguments:Any*",
+    _like_values,
+    kernels=all_devices(_bind_copies),
+)
+
+
+@gradient(CUSTOM_GRADIENT, CUSTOM_GRADIENT_N)
+def _ask_the_function(op: RecordedOp, *grads: Any) -> Sequence[Any]:
+    return [*[None] * len(grads), *op.attrs["way_back"](*grads)]
+
+
+def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
+    """Let a function say its own gradient: it returns its result, and a function.
+
+    That second function gets the gradient of each result, and returns one for each argument.
+    If the first uses variables, the second is given them as `variables`, and returns a list
+    with the gradient of each too.
+
+    >>> import berth as tf
+    >>> @custom_gradient
+    ... def log1pexp(x):
+    ...     e = tf.exp(x)
+    ...     return tf.math.log(1 + e), lambda grad: grad * (1 - 1 / (1 + e))
+    >>> x = tf.constant(100.0)
+    >>> with tf.GradientTape() as tape:
+    ...     tape.watch(x)
+    ...     y = log1pexp(x)
+    >>> tape.gradient(y, x).numpy().item()
+    1.0
+    """
+    return custom_gradient if f is None else _WithGradient(f)
+
+
+class _WithGradient:
+    """A function, or method, that says its own gradient."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        functools.update_wrapper(self, function)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> _WithGradient:
+        """Become a method: the object is no argument that has a gradient."""
+        if instance is None:
+            return self
+        return _WithGradient(self._function.__get__(instance, owner))
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Call it, and pass its results through the operation that knows the way back."""
+        leaves = [compose.convert(leaf) for leaf in flatten(arguments)]
+        with stop_recording(), GradientTape() as looking_on:
+            result, function = self._function(*pack_sequence_as(arguments, leaves), **options)
+        variables = list(looking_on.watched_variables())
+        way_back = _WayBack(function, leaves, variables)
+        values = [compose.convert(value) for value in flatten(result)]
+        inputs = [*values, *filter(is_differentiable, leaves), *map(compose.convert, variables)]
+        if len(values) == 1:
+            passed = [apply(CUSTOM_GRADIENT, inputs, {"way_back": way_back})]
+        else:
+            attrs = {"way_back": way_back, "n_values": len(values)}
+            passed = apply(CUSTOM_GRADIENT_N, inputs, attrs)
+        return pack_sequence_as(result, passed)
+
+
+class _WayBack:
+    """Asks a function for the gradients of arguments and variables."""
+
+    def __init__(
+        self, function: Callable[..., Any], leaves: Sequence[Any], variables: Sequence[Any]
+    ) -> None:
+        self._function = function
+        self._have_gradients = [is_differentiable(leaf) for leaf in leaves]
+        self._variables = variables
+        if variables and not _takes_variables(function):
+            raise TypeError(
+                "@tf.custom_gradient grad_fn must accept keyword argument 'variables', since "
+                f"function uses variables: {variables}"
+            )
+
+    def __call__(self, *grads: Any) -> list[Any]:
+        """Return the gradients of the arguments that have some, and of the variables."""
+        of_variables: Sequence[Any] = ()
+        if self._variables:
+            found, of_variables = self._function(*grads, variables=self._variables)
+            if len(of_variables) != len(self._variables):
+                raise ValueError(
+                    "Must return gradient for each variable from @custom_gradient grad_fn."
+                )
+        else:
+            found = self._function(*grads)
+        of_arguments = flatten(found)
+        if len(of_arguments) != len(self._have_gradients):
+            raise ValueError(
+                f"custom_gradient function expected to return {len(self._have_gradients)} "
+                f"gradients, but returned {len(of_arguments)} instead."
+            )
+        pairs = zip(of_arguments, self._have_gradients, strict=True)
+        return [*[grad for grad, has_gradient in pairs if has_gradient], *of_variables]
+
+
+def _takes_variables(function: Callable[..., Any]) -> bool:
+    """Tell whether a function can be given `variables` by name."""
+    parameters = inspect.signature(function).parameters
+    return "variables" in parameters or any(
+        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
+    )

@@ -1,0 +1,1 @@
+"""Conditionals and loops in graphs, and their gradients."""

@@ -1,0 +1,199 @@
+"""The bodies of calls: graphs inside of a graph, which an operation of it runs.
+
+A body takes tensors from around it as a function does; the operation that is made for it has
+them among its inputs, and the variables that it uses too. So whoever looks at the graph
+(the planner, gradients, functions that are copied) sees all that a call depends on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from berth.autodiff.backprop import is_differentiable
+from berth.graph.func_graph import FuncGraph, is_variable, variable_behind
+from berth.graph.graph import Graph
+from berth.graph.operation import Operation
+from berth.graph.recording import active_tapes, stop_recording
+from berth.graph.tensor import Tensor
+from berth.ops.arrays.array import identity
+from berth.ops.flow.calls import LOOPS, Kind, row_type
+from berth.ops.opdef import Attrs
+
+
+class Subgraph(NamedTuple):
+    """What a call may run."""
+
+    graph: FuncGraph
+    outputs: tuple[Tensor | None, ...]
+    """What it gives; None for what only another body of the call gives."""
+    takes: tuple[int, ...]
+    """For each of its placeholders, which input of the call it is."""
+
+    @property
+    def symbols(self) -> list[Tensor]:
+        """The placeholders: of what it is given, and of what it takes from outside."""
+        return [*self.graph.inputs, *(inner for _, inner in self.graph.captures)]
+
+    def __str__(self) -> str:
+        return self.graph.name
+
+
+class BodyGraph(FuncGraph):
+    """The graph of a body: built like the one that it stands inside of.
+
+    In a function, effects run in the order written, whether or not something comes of them.
+    In a graph for sessions only what the outputs need is run, as everywhere there.
+    """
+
+    def __init__(self, name: str, outer: Graph) -> None:
+        super().__init__(name)
+        self.outer = outer
+        self.is_function = outer.is_function
+        self.tensor_type = outer.tensor_type  # type: ignore[assignment]
+        self.seed = outer.seed
+        self.devices = outer.devices.copy()
+        self.names.scope = outer.names.scope
+        self.kept, self._collections = outer.kept, outer._collections
+        self.waits: list[Operation] = []
+        """The operations outside that must have run before it."""
+
+    def trace(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function that builds in this graph; what is around writes nothing down."""
+        with stop_recording(), self.as_default():
+            return function(*arguments)
+
+    @property
+    def is_stateful(self) -> bool:
+        """Whether it does more than to compute its outputs from what it takes."""
+        return any(op.definition.is_stateful and not op.definition.is_source for op in self.ops)
+
+    def _captured(self, outer: Any) -> Tensor:
+        if outer.dtype.is_ref and outer.op.inputs:  # the variable, after a write
+            self.waits.append(outer.op)
+        return super()._captured(outer)
+
+    def _is_copied(self, op: Operation) -> bool:
+        # Gradients with respect to a constant go through the inputs of the call.
+        return super()._is_copied(op) and not is_differentiable(op.outputs[0])
+
+    def _apply_scopes(self, node: Operation) -> None:
+        if self.is_function:
+            super()._apply_scopes(node)
+        else:
+            Graph._apply_scopes(self, node)
+
+    @contextmanager
+    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+        """Let the block's operations wait for others; for those outside, the call waits."""
+        own = control_inputs
+        if control_inputs is not None:
+            own = []
+            for item in control_inputs:
+                op = getattr(item, "op", item)
+                is_outside = isinstance(op, Operation) and op.graph is not self
+                (self.waits if is_outside else own).append(op if is_outside else item)
+        with super().control_dependencies(own):
+            yield
+
+    @contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Keep the block's operations on the device of another of this graph."""
+        target = getattr(op, "op", op)
+        if isinstance(target, Operation) and target.graph is not self:
+            yield
+            return
+        with super().colocate_with(op, ignore_existing):
+            yield
+
+
+class Part(NamedTuple):
+    """A body to be: how its graph's inputs are given is up to who makes the call."""
+
+    graph: BodyGraph
+    outputs: Sequence[Tensor]
+    takes: Sequence[int]
+    """For each of the graph's inputs, which input of the call it is."""
+
+
+def add_call(
+    here: Graph,
+    kind: Kind,
+    given: Sequence[Any],
+    parts: Sequence[Part],
+    attrs: Attrs,
+    name: str,
+) -> Operation:
+    """Add the operation that runs bodies, with all that they take from around them."""
+    inputs = list(given)
+    positions: dict[int, int] = {}
+
+    def position_of(outer: Any) -> int:
+        position = positions.setdefault(id(outer), len(inputs))
+        if position == len(inputs):
+            inputs.append(outer)
+        return position
+
+    bodies = []
+    for graph, outputs, takes in parts:
+        captured = [position_of(outer) for outer, _ in graph.captures]
+        bodies.append(Subgraph(graph, tuple(outputs), (*takes, *captured)))
+    for part in parts:
+        for variable in part.graph.handles.values():
+            position_of(variable)
+    is_stateful = any(part.graph.is_stateful for part in parts)
+    definition = kind.stateful if is_stateful else kind.stateless
+    waits = dict.fromkeys(op for part in parts for op in part.graph.waits)
+    # What gradients make it give out later is no part of what it is for.
+    n_outputs = len(parts[-1].outputs) + (definition in LOOPS)  # of a loop, the count too
+    attrs = {**attrs, "bodies": tuple(bodies), "n_outputs": n_outputs}
+    with here.control_dependencies(list(waits)):
+        made = here.apply(definition, inputs, attrs, name)
+    if isinstance(made, Operation):
+        return made
+    call: Operation = (made[0] if isinstance(made, list) else made).op
+    return call
+
+
+def value_of(tensor: Tensor) -> Tensor:
+    """Return a tensor as a value: what a reference refers to."""
+    if tensor.dtype.is_ref:
+        value: Tensor = identity(tensor)
+        return value
+    return tensor
+
+
+def positions_of_variables(call: Operation) -> dict[int, int]:
+    """Return for each variable that a call uses, by identity, which input it is."""
+    return {
+        id(variable_behind(tensor)): position
+        for position, tensor in enumerate(call.inputs)
+        if is_variable(tensor)
+    }
+
+
+def give_out(call: Operation, position: int, inner: Tensor) -> Tensor:
+    """Let a call give a tensor of one of its bodies too; return what it gives.
+
+    Of a loop, these are the values of all iterations, one below the other.
+    """
+    bodies: list[Subgraph] = list(call.attrs["bodies"])
+    is_loop = call.definition in LOOPS
+    first = call.attrs["n_variables"] if is_loop else 0
+    for number, output in enumerate(bodies[position].outputs):
+        if output is inner and number >= first:
+            return call.outputs[number + is_loop]
+    with call.graph._lock:
+        for number, body in enumerate(bodies):
+            is_loop_condition = is_loop and number != position
+            if not is_loop_condition:
+                added = inner if number == position else None
+                bodies[number] = body._replace(outputs=(*body.outputs, added))
+        dtype, dims = row_type(inner) if is_loop else (inner.dtype.base_dtype, inner.dims)
+        output = call.graph.tensor_type(call, len(call.outputs), dtype, dims)
+        call.attrs = {**call.attrs, "bodies": tuple(bodies)}
+        call.outputs.append(output)
+    for tape in active_tapes():
+        tape.watch_output(output, call.outputs)
+    return output

@@ -1,0 +1,1 @@
+"""Eager execution: operations are computed as they are called."""

@@ -1,0 +1,78 @@
+"""Eager or graph: where operations go while a program has entered no graph.
+
+`import berth` is TensorFlow 2: operations are computed as they are written. A program that
+imports `berth.compat.v1` is TensorFlow 1: operations go to the default graph. Either may
+change its mind, before it has done anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from berth.eager.builder import Eager
+from berth.front.context import context
+from berth.graph.default_graph import root_graph
+from berth.graph.recording import stop_recording
+from berth.ops import builder
+from berth.ops.builder import Builder
+from berth.ops.shape import set_unknown_as_object
+
+
+class _Mode:
+    is_eager = True
+
+
+_mode = _Mode()
+
+
+def eager_builder() -> Eager:
+    """Return what computes the operations of the current program."""
+    program = context()
+    if program.builder is None:
+        program.builder = Eager(program)
+    found: Eager = program.builder
+    return found
+
+
+def _find_eager() -> Builder:
+    found: Builder = context().builder
+    return found or eager_builder()
+
+
+builder.start_with(_find_eager)
+
+
+def executing_eagerly() -> bool:
+    """Tell whether operations are computed as they are written."""
+    return isinstance(builder.current(), Eager)
+
+
+def set_eager(is_eager: bool) -> bool:
+    """Say where operations go while no graph is entered; return what it was before."""
+    before, _mode.is_eager = _mode.is_eager, is_eager
+    builder.start_with(_find_eager if is_eager else root_graph)
+    set_unknown_as_object(not is_eager)
+    return before
+
+
+def start_with_graphs() -> None:
+    """Make this a program of TensorFlow 1, unless it has computed something already."""
+    if context().builder is None:
+        set_eager(False)
+
+
+@contextmanager
+def init_scope() -> Iterator[None]:
+    """Leave the functions that are being traced; compute what the block says at once."""
+    entered = builder.current()
+    if not getattr(entered, "is_function", False):
+        yield
+        return
+    eager = eager_builder()
+    builder.enter(eager)
+    try:
+        with stop_recording():
+            yield
+    finally:
+        builder.leave(eager)

@@ -1,0 +1,126 @@
+"""What stands for a variable of TensorFlow 2: its memory, and its type.
+
+Reading gives a tensor over the variable's own bytes. A write looks whether such a tensor is
+still around; if so the variable moves to other bytes first, and the tensor keeps what it
+was. So reading costs nothing, and neither does writing as long as nobody looks.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from berth.callsite import mark_caller
+from berth.devices.device import Device
+from berth.dtypes import resource
+from berth.eager.tensor import EagerTensor
+from berth.errors import FailedPreconditionError
+from berth.front.context import context
+from berth.memory.buffer import Holder
+from berth.ops.shape import Dims, TensorShape
+from berth.ops.state import variables as state
+from berth.run.launch import new_array
+
+
+class _Lease:
+    """Held by every tensor that looks at a variable's bytes."""
+
+    __slots__ = ("__weakref__",)
+
+
+class Handle:
+    """What stands for a variable where an operation takes one: its memory, and its type.
+
+    It is to a function what a `VariableSlot` is to a session.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_lease",
+        "array",
+        "attrs",
+        "declared",
+        "is_initialized",
+        "lock",
+        "name",
+        "place",
+        "trainable",
+        "variable",
+        "where",
+    )
+    dtype = resource
+    dims: Dims = ()
+    definition = state.HANDLE
+    type = state.HANDLE.name
+    inputs: tuple[Any, ...] = ()
+
+    def __init__(
+        self, name: str, first: EagerTensor, shape: TensorShape, *, trainable: bool
+    ) -> None:
+        self.name = name
+        self.where = mark_caller()
+        self.attrs: dict[str, Any] = {"dtype": first.dtype, "shape": shape}
+        self.declared = (first.dtype, shape.dims_or_none)
+        self.trainable = trainable
+        self._lease: weakref.ref[_Lease] | None = None
+        self.lock = threading.RLock()
+        """Held by whoever writes, and by functions that read while they run."""
+        self.variable: Callable[[], Any] = lambda: None
+        """Gives the variable that it stands for."""
+        self.place: Device = first.place
+        self.array = self._copy_of(first.array)
+        self.is_initialized = True
+
+    @property
+    def op(self) -> Handle:
+        """What made it: nothing but itself."""
+        return self
+
+    @property
+    def device(self) -> str:
+        """The name of the device that it is on."""
+        return self.place.name
+
+    @property
+    def handle(self) -> Handle:
+        return self
+
+    def read(self) -> EagerTensor:
+        """Return the value, as a tensor over the variable's bytes."""
+        if not self.is_initialized:
+            raise FailedPreconditionError(
+                None, None, f"Could not find variable {self.name}. It has no value."
+            )
+        with self.lock:
+            lease = self._lease and self._lease()
+            if lease is None:
+                lease = _Lease()
+                self._lease = weakref.ref(lease)
+            return EagerTensor(self.array, self.place, self.attrs["dtype"], shares=lease)
+
+    def prepare_write(self, dims: Any = None) -> None:
+        """Leave the bytes to the tensors that look at them; `dims`: all will be new."""
+        is_seen = self._lease is not None and self._lease() is not None
+        is_whole = dims is not None
+        if not is_seen and (not is_whole or dims == self.array.shape):
+            return
+        self._lease = None
+        if is_whole:
+            self.array = self._new_array(dims)
+        else:
+            self.array = self._copy_of(self.array)
+
+    def _copy_of(self, array: Any) -> Any:
+        copy = self._new_array(array.shape)
+        copyto = self.place.hardware.backend.xp.copyto
+        self.place.stream.launch(lambda: copyto(copy, array))
+        return copy
+
+    def _new_array(self, dims: Any) -> Any:
+        devices = context().opened()
+        return new_array(self.place, dims, self.attrs["dtype"], self._holder, devices)
+
+    def _holder(self) -> Holder:
+        return Holder(self.name, self.type, self.where)

@@ -1,0 +1,248 @@
+"""tf.function: a Python function becomes graphs, one for each kind of arguments.
+
+The Python code runs when such a graph is made, and only then: what it prints or appends it
+does once. What it computes with tensors happens in every call.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from berth.eager.tensor import EagerTensor
+from berth.eager.traced_variables import n_variables_made, tracing
+from berth.front.context import context
+from berth.functions.concrete_function import ConcreteFunction
+from berth.functions.signature import Call, Signature, without_shapes
+from berth.functions.tensor_spec import TensorSpec
+from berth.graph.func_graph import FuncGraph
+from berth.graph.nest import map_structure, pack_sequence_as
+from berth.graph.operation import Operation
+from berth.ops import builder
+from berth.ops.arrays.indexed_slices import IndexedSlices
+
+MAX_KEPT = 1000
+"""How many kinds of arguments are found again without looking closely."""
+
+
+def device_in_force() -> str:
+    """Return the device that the operations around a call ask for: its own will, too."""
+    return context().eager_scope.device_name
+
+
+class Function:
+    """A Python function that is traced into graphs, and run as such."""
+
+    def __init__(
+        self,
+        python_function: Callable[..., Any],
+        input_signature: Sequence[Any] | None = None,
+        reduce_retracing: bool = False,
+    ) -> None:
+        self.python_function = python_function
+        self._signature = Signature(python_function, input_signature)
+        self._reduces = reduce_retracing
+        self._traces: dict[Any, ConcreteFunction] = {}
+        self._n_traces = 0
+        self._latest: dict[Any, tuple[list[Any], ConcreteFunction]] = {}
+        """The last trace for each kind of arguments, if their shapes are not to matter."""
+        self._plain: dict[Any, ConcreteFunction] = {}
+        """The same, for calls with tensors only: found without looking closely."""
+        self._lock = threading.RLock()
+        self._name = getattr(python_function, "__name__", "function")
+        functools.update_wrapper(self, python_function)
+
+    @property
+    def input_signature(self) -> Any:
+        return self._signature.specs
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        key = None if options else self._plain_key(arguments)
+        concrete = self._plain.get(key) if key is not None else None
+        if concrete is not None:
+            return concrete.call_flat(arguments)
+        call = self._signature.read(arguments, options)
+        concrete = self._concrete(call, device_in_force())
+        if len(self._plain) > MAX_KEPT:  # shapes without end
+            self._plain.clear()
+        if key is not None and len(call.leaves) == len(arguments):
+            self._plain[key] = concrete
+        return concrete.call_flat(call.tensors)
+
+    def _plain_key(self, arguments: Sequence[Any]) -> Any:
+        """Return a key for arguments that are all tensors, as they mostly are; else None."""
+        key: list[Any] = [device_in_force()]
+        for argument in arguments:
+            if type(argument) is not EagerTensor:
+                return None
+            key += (argument.dtype, argument.dims)
+        return tuple(key)
+
+    def get_concrete_function(self, *arguments: Any, **options: Any) -> ConcreteFunction:
+        """Return the graph for arguments like these; a TensorSpec stands for a tensor."""
+        if self._signature.specs is not None and not arguments and not options:
+            arguments = self._signature.specs
+        return self._concrete(self._signature.read(arguments, options))
+
+    def experimental_get_tracing_count(self) -> int:
+        """Return how many graphs were made."""
+        return self._n_traces
+
+    # --- tracing --------------------------------------------------------------------------
+
+    def _concrete(self, call: Call, device: str = "") -> ConcreteFunction:
+        """Find or make the graph for a call, as it runs on a device that is asked for."""
+        key = self._signature.specs is None and call.key
+        found = self._traces.get(key) or self._find_or_trace(key, call, "")
+        if not device:
+            return found
+        if not found.has_bodies:
+            return found.on(device)
+        # What is in the bodies of its calls has been given its devices for good.
+        return self._traces.get((device, key)) or self._find_or_trace(
+            (device, key), call, device
+        )
+
+    def _find_or_trace(self, key: Any, call: Call, device: str) -> ConcreteFunction:
+        with self._lock:
+            found = self._traces.get(key)
+            if found is not None:
+                return found
+            kind = (device, without_shapes(call)) if self._reduces else None
+            before, general = self._latest.get(kind, (None, None))
+            if before is not None and general is not None:
+                if general.takes(call.tensors):
+                    self._traces[key] = general
+                    return general
+                call = call.relaxed(before)
+            made = self._traces[key] = self._trace(call, device)
+            self._n_traces += 1
+            if self._reduces:
+                self._latest[kind] = (call.leaves, made)
+            return made
+
+    def _trace(self, call: Call, device: str) -> ConcreteFunction:
+        """Trace the function; if that made variables, once more, when it must not again."""
+        n_before = n_variables_made()
+        with tracing(may_make_variables=not self._traces):
+            traced = self._trace_once(call, device)
+        if n_variables_made() > n_before:
+            with tracing(may_make_variables=False):
+                traced = self._trace_once(call, device)
+        return traced
+
+    def _trace_once(self, call: Call, device: str) -> ConcreteFunction:
+        graph = FuncGraph(self._name)
+        graph.seed = getattr(builder.current(), "seed", None)
+        specs = self._signature.specs_of(call)
+        symbols = [
+            graph.add_input(leaf.dtype, leaf.dims, leaf.name or "input")
+            if isinstance(leaf, TensorSpec)
+            else leaf
+            for leaf in specs
+        ]
+        arguments, options = pack_sequence_as(call.structure, symbols)
+        with graph.as_default(), graph.device(device or None):
+            result = self.python_function(*arguments, **options)
+            result = map_structure(lambda leaf: self._returned(graph, leaf), result)
+        taken = pack_sequence_as(call.structure, specs)
+        return ConcreteFunction(graph, result, self._signature, taken)
+
+    def _returned(self, graph: FuncGraph, leaf: Any) -> Any:
+        """Return a function's result as a tensor of its graph; None and operations as None."""
+        if leaf is None or isinstance(leaf, Operation):
+            return None
+        try:
+            if isinstance(leaf, IndexedSlices):
+                return leaf.mapped(graph.convert)
+            return graph.convert(leaf)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                "To be compatible with tf.function, Python functions must return zero or more "
+                f"Tensors or None values; in compilation of {self.python_function!r}, found "
+                f"return value of type {type(leaf).__name__}, which is not a Tensor."
+            ) from error
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Become a method: each object has traces of its own."""
+        if instance is None:
+            return self
+        methods = _methods_of(instance)
+        bound = methods.get(self)
+        if bound is None:
+            method = self.python_function.__get__(instance, owner)
+            bound = methods[self] = Function(method, self.input_signature, self._reduces)
+        return bound
+
+    def __repr__(self) -> str:
+        return f"<tf.function {self._name}: {self._n_traces} traces>"
+
+
+class _Methods(dict[Function, Function]):
+    """The functions of an object as its methods. They stay behind when it is copied.
+
+    They are kept in the object, since they hold it: so both can be forgotten together.
+    """
+
+    def __init__(self, owner: Any = None) -> None:
+        self.owner = owner
+
+    def __deepcopy__(self, memo: Any) -> _Methods:
+        return _Methods()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Methods, ()
+
+
+_KEPT_AS = "_tf_function_methods"
+
+
+def _methods_of(instance: Any) -> _Methods:
+    """Return the methods of an object, or of a class, that were made before."""
+    attributes = getattr(instance, "__dict__", None)
+    methods: _Methods | None = attributes.get(_KEPT_AS) if attributes is not None else None
+    if methods is not None and methods.owner is instance:  # it may be a copy of another
+        return methods
+    methods = _Methods(instance)
+    if isinstance(instance, type):
+        setattr(instance, _KEPT_AS, methods)
+    elif attributes is not None:  # else there is no place for them: they are traced again
+        attributes[_KEPT_AS] = methods
+    return methods
+
+
+def function(
+    func: Callable[..., Any] | None = None,
+    input_signature: Sequence[Any] | None = None,
+    autograph: bool = True,
+    jit_compile: bool | None = None,
+    reduce_retracing: bool = False,
+    experimental_implements: str | None = None,
+    experimental_autograph_options: Any = None,
+    experimental_attributes: Any = None,
+    experimental_relax_shapes: bool | None = None,
+    experimental_compile: bool | None = None,
+    experimental_follow_type_hints: bool | None = None,
+) -> Any:
+    """Make a Python function one that is traced once for each kind of arguments, and run fast.
+
+    Python's own control flow is followed while tracing; what depends on the value of a tensor
+    needs `tf.cond`, `tf.while_loop` or `tf.where`.
+
+    >>> @function
+    ... def double(x):
+    ...     return x + x
+    >>> import berth as tf
+    >>> double(tf.constant([1, 2])).numpy().tolist()
+    [2, 4]
+    """
+    if func is None:
+        return functools.partial(
+            function,
+            input_signature=input_signature,
+            reduce_retracing=reduce_retracing,
+            experimental_relax_shapes=experimental_relax_shapes,
+        )
+    return Function(func, input_signature, reduce_retracing or bool(experimental_relax_shapes))

@@ -1,0 +1,71 @@
+"""Repeating what is in the body of a function with other inputs, operation by operation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from berth.control_flow.subgraph import Subgraph
+from berth.graph.func_graph import FuncGraph
+from berth.graph.graph import Graph
+from berth.graph.operation import Operation
+from berth.graph.tensor import Tensor
+from berth.ops.arrays.array import PLACEHOLDER
+from berth.ops.arrays.filling import zeros
+from berth.ops.arrays.joining import stack
+from berth.ops.builder import current
+from berth.ops.flow.calls import follow
+from berth.ops.state.variables import HANDLE
+
+
+def inline(body: FuncGraph, given: Sequence[Any], wanted: Sequence[Tensor]) -> list[Any]:
+    """Do what a body says, with the current builder; return what its tensors have become."""
+    here: Any = current()
+    symbols = [*body.inputs, *(inner for _, inner in body.captures)]
+    values = {id(symbol): value for symbol, value in zip(symbols, given, strict=True)}
+    made: dict[Operation, Any] = {}
+    for op in body.ops:
+        if op.definition is PLACEHOLDER:
+            continue
+        if op.definition is HANDLE:
+            values[id(op.outputs[0])] = body.handles[op]
+            continue
+        with ExitStack() as scopes:
+            if op.device:
+                scopes.enter_context(here.device(op.device))
+            waits = [made[control] for control in op.control_inputs if control in made]
+            if waits:
+                scopes.enter_context(here.control_dependencies(waits))
+            inputs = [values[id(tensor)] for tensor in op.inputs]
+            if op.definition.is_call and not isinstance(here, Graph):
+                result = _call_now(op, inputs)
+            else:
+                name = op.name.rpartition("/")[2]
+                result = here.apply(op.definition, inputs, op.attrs, name)
+        outputs = result if isinstance(result, list) else [result]
+        if result is not None:
+            made[op] = outputs[0]
+        for tensor, value in zip(op.outputs, outputs, strict=False):
+            values[id(tensor)] = value
+    return [values[id(tensor)] for tensor in wanted]
+
+
+def _call_now(op: Operation, inputs: Sequence[Any]) -> list[Any]:
+    """Do a call where every operation is computed at once."""
+    bodies: Sequence[Subgraph] = op.attrs["bodies"]
+
+    def run(position: int, current: Sequence[Any]) -> list[Any]:
+        body = bodies[position]
+        given = [current[taken] for taken in body.takes]
+        outputs = iter(inline(body.graph, given, [t for t in body.outputs if t is not None]))
+        return [None if tensor is None else next(outputs) for tensor in body.outputs]
+
+    def stacked(number: int, column: Sequence[Any]) -> Any:
+        if number >= op.attrs["n_rows"]:  # for gradients, which tapes see to here
+            return None
+        output = bodies[-1].outputs[op.attrs["n_variables"] + number]
+        assert output is not None
+        return stack(column) if column else zeros([0, *(output.dims or ())], output.dtype)
+
+    return follow(op.definition, op.attrs, inputs, run, stacked)

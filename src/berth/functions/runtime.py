@@ -1,0 +1,201 @@
+"""Running the graph of a function: engines, and the devices of what is fed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.devices.device import Device
+from berth.dtypes import DType
+from berth.eager.placement import log_execution
+from berth.eager.tensor import EagerTensor
+from berth.errors import InvalidArgumentError, explain
+from berth.front.context import context
+from berth.graph.expect import current_expectation
+from berth.graph.func_graph import FuncGraph
+from berth.graph.tensor import Tensor
+from berth.plan.candidates import Candidates
+from berth.plan.placement_errors import check_expectations
+from berth.plan.plan import Feed, Request
+from berth.run.engine import Engine, Options
+from berth.run.launch import to_device
+from berth.run.runner import Runner
+from berth.run.state import SessionState
+
+
+def _handles(graph: FuncGraph) -> list[Any]:
+    """List the variables of the program that a function uses."""
+    return [handle for handle in graph.handles.values() if hasattr(handle, "lock")]
+
+
+def _out_of_scope(given: Sequence[Any]) -> TypeError:
+    symbol = next(tensor for tensor in given if not hasattr(tensor, "place"))
+    return TypeError(
+        f"{symbol} is out of scope and cannot be used here. Use return values, explicit Python "
+        "locals or TensorFlow collections to access it."
+    )
+
+
+class FunctionState(SessionState):
+    """What a function keeps between calls. Its variables are not its own."""
+
+    moves = True
+
+    def __init__(self, graph: FuncGraph, devices: Sequence[Any]) -> None:
+        super().__init__(devices)
+        self._handles = graph.handles
+
+    def variable(self, op: Any, device: int, dims: Any, dtype: Any) -> Any:
+        """Return what stands for a variable outside."""
+        return self._handles[op]
+
+
+class FunctionRuntime:
+    """Runs one graph for some of its tensors, on the devices of the program."""
+
+    def __init__(self, graph: FuncGraph, fetches: Sequence[Tensor], name: str) -> None:
+        self._graph = graph
+        self._name = name
+        self._fetches = tuple(fetches)
+        self._inputs = [*graph.inputs, *(inner for _, inner in graph.captures)]
+        self._targets = tuple(graph.effects)
+        self._written = graph.written()
+        # Always in the same order, or two functions could wait for each other.
+        self._locks = [h.lock for h in sorted(_handles(graph), key=id)]
+        self._engine: Engine | None = None
+        self._devices: Sequence[Any] = ()
+        self._positions: dict[Any, int] = {}
+        self._ready: dict[Any, Any] = {}
+
+    def run(self, given: Sequence[EagerTensor]) -> list[EagerTensor]:
+        """Run the graph on tensors; return tensors."""
+        program = context()
+        opened = program.opened()
+        if opened is not self._devices or self._engine is None:
+            self._start(program, opened)
+        try:
+            key = tuple([(tensor.dims, tensor.place) for tensor in given])
+        except AttributeError:
+            raise _out_of_scope(given) from None
+        if program.switches.log_placement:
+            log_execution(self._name, program.builder.device_here())
+        ready = self._ready.get(key)
+        if ready is None:
+            ready = self._ready[key] = self._runner(given)
+        self._check_expected()
+        runner, places, on_host = ready
+        fed = [t.value for t in given] if on_host else [t.array for t in given]
+        arrays = self._run_locked(runner, fed) if self._locks else runner.run(fed)
+        make = self._brought if on_host else EagerTensor
+        return [
+            make(array, place, fetch.dtype.base_dtype)
+            for array, place, fetch in zip(arrays, places, self._fetches, strict=True)
+        ]
+
+    def _brought(self, array: Any, place: Device, dtype: DType) -> EagerTensor:
+        """Bring a result from the host to the device that it is on for the program."""
+        host, value = self._devices[0], np.asarray(array)
+        if value.dtype == object:  # strings, or rows of several shapes: only the host has them
+            return EagerTensor(value, host, dtype)
+        value = value.astype(dtype.np_dtype, copy=False)
+        there = to_device(host, place, value, dtype, self._name, self._devices)
+        return EagerTensor(there, place, dtype)
+
+    def _check_expected(self) -> None:
+        """Raise if an operation of the body is elsewhere than `expect_device` demands."""
+        expectation = current_expectation()
+        if expectation is not None:
+            assert self._engine is not None
+            placement: Any = self._engine.placement
+            placed = [op for op in self._graph.ops if op in placement.devices]
+            fed = {tensor.op for tensor in self._inputs}
+            check_expectations(placement, [op for op in placed if op not in fed], expectation)
+
+    def _run_locked(self, runner: Any, fed: Sequence[Any]) -> Any:
+        """Run while nobody else writes to the variables that are used."""
+        for lock in self._locks:
+            lock.acquire()
+        try:
+            for handle in self._written:
+                handle.prepare_write()
+            return runner.run(fed)
+        finally:
+            for lock in self._locks:
+                lock.release()
+
+    def drop_idle(self) -> None:
+        """Give the memory back that no call is using."""
+        if self._engine is not None:
+            self._engine.drop_idle()
+
+    def lose(self, reason: str, *, to_parent: bool = False) -> None:
+        """Let the devices go: the next call begins anew."""
+        engine, self._engine, self._devices = self._engine, None, ()
+        if engine is not None and not to_parent:
+            engine.close()
+
+    def _start(self, program: Any, devices: Sequence[Any]) -> None:
+        """Make an engine for the devices that there are now."""
+        for handle in _handles(self._graph):
+            if handle.place not in devices:
+                raise RuntimeError(
+                    f"The variable {handle.name} cannot be used any more: its devices went by "
+                    "berth.reset()."
+                )
+        program.sessions.add(self)
+        switches = program.switches
+        soft = switches.soft_placement
+        is_soft = soft is None or soft
+        if not is_soft:
+            self._check_devices(devices)
+        options = Options(soft_placement=is_soft)
+        self._engine = Engine(
+            self._graph,
+            devices,
+            options,
+            program.drop_idle,
+            state=FunctionState(self._graph, devices),
+            pool=program.pool,
+        )
+        self._devices = devices
+        self._positions = {device: k for k, device in enumerate(devices)}
+        self._ready = {}
+
+    def _check_devices(self, devices: Sequence[Any]) -> None:
+        """Raise InvalidArgumentError for what asks for a device that is not there."""
+        candidates = Candidates(devices, soft=False)
+        for op in self._graph.ops:
+            request = candidates.read(op.device)
+            if request is None or not candidates.exists(request):
+                names = ", ".join(device.short_name for device in devices)
+                raise InvalidArgumentError(
+                    None,
+                    None,
+                    explain(
+                        f"Unable to find any devices for spec {op.device} [Op:{self._name}]",
+                        f"{op.name} was made at {op.where.place}.",
+                        f"The devices are {names}.",
+                    ),
+                )
+
+    def _runner(self, given: Sequence[EagerTensor]) -> tuple[Any, list[Any], bool]:
+        """Plan a call: what runs it, where the results are, and whether it wants the host."""
+        assert self._engine is not None
+        feeds = tuple(
+            Feed(symbol, tensor.dims, self._positions[tensor.place])
+            for symbol, tensor in zip(self._inputs, given, strict=True)
+        )
+        request = Request(self._fetches, self._targets, feeds, stays=True)
+        runner = self._engine.runner(request)
+        if isinstance(runner, Runner):
+            places = [self._devices[value.device] for value in runner.plan.fetches]
+            return runner, places, False
+        # Shapes depend on values: everything goes through the host.
+        feeds = tuple(Feed(feed.tensor, feed.dims) for feed in feeds)
+        request = Request(self._fetches, self._targets, feeds)
+        placed = self._engine.place(request).devices
+        homes = {id(symbol): t.place for symbol, t in zip(self._inputs, given, strict=True)}
+        places = [homes.get(id(fetch)) or placed[fetch.op] for fetch in self._fetches]
+        return self._engine.runner(request), places, True

@@ -1,0 +1,31 @@
+"""The default graph: the one that operations go to while no other is entered."""
+
+from __future__ import annotations
+
+from berth.graph.graph import Graph
+from berth.ops import builder
+
+_root: list[Graph] = []
+
+
+def get_default_graph() -> Graph:
+    """Return the graph that operations go to now, or would if they were not computed."""
+    entered = builder.entered()
+    return entered if isinstance(entered, Graph) else root_graph()
+
+
+def reset_default_graph() -> None:
+    """Start the default graph anew; sessions of the old one keep it."""
+    if builder.is_entered():
+        raise AssertionError(
+            "Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared "
+            "graph, exit the nesting and create a new graph."
+        )
+    _root.clear()
+
+
+def root_graph() -> Graph:
+    """Return the graph that operations go to while no other is entered."""
+    if not _root:
+        _root.append(Graph())
+    return _root[0]

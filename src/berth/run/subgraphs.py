@@ -1,0 +1,245 @@
+"""Running the bodies of calls: each body is a graph, with an engine of its own.
+
+What a body takes comes from the host, and what it gives goes there: a loop hands its
+variables from iteration to iteration that way. Plans are made for the shapes of what a body
+is fed, and kept, so an iteration costs a run and no more.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from berth.control_flow.subgraph import Subgraph
+from berth.devices.device import Device
+from berth.dtypes import DType
+from berth.errors import InvalidArgumentError
+from berth.graph.func_graph import FuncGraph
+from berth.graph.operation import Operation
+from berth.graph.tensor import Tensor
+from berth.ops.flow.calls import LOOPS, follow
+from berth.ops.opdef import Attrs, OpDef
+from berth.ops.shape import Dims, bracketed, is_known
+from berth.plan.plan import Feed, Request
+from berth.run.state import SessionState
+
+if TYPE_CHECKING:
+    from berth.run.engine import Engine
+
+Array = np.ndarray[Any, Any]
+
+
+class SubgraphState(SessionState):
+    """What a body keeps between runs. Its variables are those of the graph around it."""
+
+    moves = True
+
+    def __init__(
+        self, graph: FuncGraph, around: SessionState, devices: Sequence[Device]
+    ) -> None:
+        super().__init__(devices)
+        self._handles = graph.handles
+        self._root: SessionState = getattr(around, "_root", around)
+
+    def variable(self, op: Operation, device: int, dims: Any, dtype: DType) -> Any:
+        """Return a variable of the outermost graph, or of the program."""
+        behind = self._handles[op]
+        if isinstance(behind, Tensor):
+            return self._root.variable(behind.op, device, dims, dtype)
+        return behind
+
+
+class FunctionalOps:
+    """The bodies that the operations of one engine call."""
+
+    def __init__(self, make_engine: Callable[[FuncGraph], Engine]) -> None:
+        self._make_engine = make_engine
+        self._lock = threading.RLock()
+        self._engines: dict[FuncGraph, Engine] = {}
+        self._ready: dict[Any, list[_CachedSubgraph]] = {}
+
+    @property
+    def engines(self) -> list[Engine]:
+        """The engines of the bodies that were run."""
+        return list(self._engines.values())
+
+    def run(
+        self,
+        op: Operation,
+        inputs: Sequence[Any],
+        wanted: frozenset[int],
+        run_stage: Any = None,
+        is_traced: bool = False,
+    ) -> list[Any]:
+        """Do a call; return its outputs, those that are not wanted as None."""
+        attrs = op.attrs  # gradients may replace them, and never change them
+        bodies = self._bodies(op, attrs, wanted, is_traced)
+
+        def run_body(position: int, current: Sequence[Any]) -> Sequence[Any]:
+            return bodies[position].run(current, run_stage)
+
+        def stack(number: int, column: Sequence[Any]) -> Any:
+            output = attrs["bodies"][-1].outputs[attrs["n_variables"] + number]
+            return _stacked(output, column, is_asked_for=number < attrs["n_rows"])
+
+        return follow(op.definition, attrs, inputs, run_body, stack)
+
+    def _bodies(
+        self, op: Operation, attrs: Attrs, wanted: frozenset[int], is_traced: bool
+    ) -> list[_CachedSubgraph]:
+        key = (op, len(attrs["bodies"][-1].outputs), wanted, is_traced)
+        ready = self._ready.get(key)
+        if ready is None:
+            with self._lock:
+                ready = self._ready[key] = [
+                    _CachedSubgraph(body, self._engine(body.graph), outputs, is_traced)
+                    for body, outputs in _wanted_of_bodies(op.definition, attrs, wanted)
+                ]
+        return ready
+
+    def _engine(self, graph: FuncGraph) -> Engine:
+        engine = self._engines.get(graph)
+        if engine is None:
+            engine = self._engines[graph] = self._make_engine(graph)
+            # A body that is never run has to find its devices too.
+            engine.place(Request((), (), ()))
+        return engine
+
+    def drop_idle(self) -> None:
+        """Give the memory back that no run is using."""
+        for engine in self.engines:
+            engine.drop_idle()
+
+    def close(self) -> None:
+        """Give all memory back."""
+        with self._lock:
+            for engine in self.engines:
+                engine.close()
+            self._engines.clear()
+            self._ready.clear()
+
+
+def _wanted_of_bodies(
+    definition: OpDef, attrs: Attrs, wanted: frozenset[int]
+) -> list[tuple[Subgraph, list[Tensor | None]]]:
+    """Say of each body which of its outputs a call has to have."""
+    bodies: Sequence[Subgraph] = attrs["bodies"]
+    if definition not in LOOPS:
+        return [(body, _only(body.outputs, wanted)) for body in bodies]
+    n_variables = attrs["n_variables"]
+    # All variables are, to go on with; the count stands between them and the rows.
+    kept = {*range(n_variables), *(number - 1 for number in wanted if number > n_variables)}
+    *conditions, body = bodies
+    return [(c, list(c.outputs)) for c in conditions] + [(body, _only(body.outputs, kept))]
+
+
+def _only(
+    outputs: Sequence[Tensor | None], wanted: frozenset[int] | set[int]
+) -> list[Tensor | None]:
+    return [output if k in wanted else None for k, output in enumerate(outputs)]
+
+
+class _CachedSubgraph:
+    """One body, for some of its outputs."""
+
+    def __init__(
+        self, body: Subgraph, engine: Engine, outputs: Sequence[Tensor | None], is_traced: bool
+    ) -> None:
+        self._engine = engine
+        self._symbols = body.symbols
+        self._takes = body.takes
+        self._targets = tuple(body.graph.effects)
+        self._is_traced = is_traced
+        passed = {id(s): p for s, p in zip(body.symbols, body.takes, strict=True)}
+        fetches: dict[Tensor, int] = {}
+        self._sources: list[tuple[str, Any]] = []
+        """For each output where it comes from: a fetch, what is passed on, or nowhere."""
+        for given, output in zip(body.outputs, outputs, strict=True):
+            if output is None:
+                self._sources.append(("none", given))
+            elif id(output) in passed:
+                self._sources.append(("passed", passed[id(output)]))
+            else:
+                position = fetches.setdefault(output, len(fetches))
+                self._sources.append(("fetched", position))
+        self._fetches = tuple(fetches)
+        self._runners: dict[Any, Any] = {}
+
+    def run(self, current: Sequence[Any], run_stage: Any) -> list[Any]:
+        """Run the body once; return its outputs."""
+        results: Sequence[Any] = ()
+        if self._fetches or self._targets:
+            arrays = [as_array(current[position]) for position in self._takes]
+            key = tuple([array.shape for array in arrays])
+            runner = self._runners.get(key)
+            if runner is None:
+                runner = self._runners[key] = self._runner(arrays)
+            results = runner.run(arrays, run_stage)
+        values: list[Any] = []
+        for kind, where in self._sources:
+            if kind == "fetched":
+                values.append(as_array(results[where]))
+            elif kind == "passed":
+                values.append(current[where])
+            else:
+                values.append(None)
+        return values
+
+    def _runner(self, arrays: Sequence[Array]) -> Any:
+        feeds = tuple(
+            Feed(symbol, array.shape)
+            for symbol, array in zip(self._symbols, arrays, strict=True)
+        )
+        return self._engine.runner(
+            Request(self._fetches, self._targets, feeds, self._is_traced)
+        )
+
+
+def as_array(value: Any) -> Array:
+    """Return a fetched value as an array again; a text is no array of letters."""
+    if isinstance(value, np.ndarray):
+        return value
+    return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)
+
+
+def _stacked(output: Tensor, column: Sequence[Any], *, is_asked_for: bool) -> Any:
+    """Put arrays below each other.
+
+    If they differ in shape they stay apart, in an array of arrays: good enough for the loop
+    that goes back, and takes one at a time.
+    """
+    if not column:
+        return _no_rows(output, is_asked_for)
+    if column[0] is None:
+        return None
+    column = [as_array(value) for value in column]
+    first = column[0]
+    if all(a.shape == first.shape and a.dtype == first.dtype for a in column):
+        return np.stack(column)
+    if is_asked_for:
+        other = next(a for a in column if a.shape != first.shape)
+        raise InvalidArgumentError(
+            None,
+            None,
+            "What a loop gives must have one shape in all iterations, and not "
+            f"{bracketed(first.shape)} in one and {bracketed(other.shape)} in another",
+        )
+    rows = np.empty(len(column), object)
+    rows[:] = column
+    return rows
+
+
+def _no_rows(output: Tensor, is_asked_for: bool) -> Array:
+    dims: Dims = output.dims
+    if is_asked_for and not is_known(dims):
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"TensorArray has size zero, but element shape {output.shape} is not fully "
+            "defined. Currently only static shapes are supported when packing zero-size "
+            "TensorArrays.",
+        )
+    return np.zeros([0, *(size or 0 for size in dims or ())], output.dtype.np_dtype)

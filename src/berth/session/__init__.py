@@ -1,0 +1,1 @@
+"""`tf.Session`: graphs run by their fetches."""

@@ -1,0 +1,347 @@
+"""Sessions: a graph on devices, run by its fetches (§8).
+
+A session gets its devices by its own options, or by the choices of ``tf.config`` if it has
+none. It owns the variables of its graph, and the plans that were made for it; both go when
+it is closed. Any number of threads may run it at once.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, NamedTuple
+
+from berth.errors import InvalidArgumentError, NotFoundError
+from berth.front.context import context
+from berth.front.options import ConfigProto, device_options
+from berth.graph.default_graph import get_default_graph
+from berth.graph.default_session import enter_session, leave_session
+from berth.graph.graph import Graph
+from berth.graph.operation import Operation
+from berth.graph.tensor import Tensor
+from berth.ops import builder
+from berth.plan.plan import Feed, Request
+from berth.run.engine import Engine, Options
+from berth.run.trace import Deadline, Recorder
+from berth.session.feeds import feed_array, find_fed, read_feeds
+from berth.session.fetches import Fetches
+from berth.session.placement_log import PlacementLog
+from berth.session.run_options import RunMetadata, RunOptions
+from berth.session.step_stats import fill_metadata
+
+_log = logging.getLogger("berth")
+
+
+class DeviceAttributes(NamedTuple):
+    """One device of a session."""
+
+    name: str
+    device_type: str
+    memory_limit_bytes: int
+    incarnation: int
+
+    def __repr__(self) -> str:
+        return (
+            f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, "
+            f"{self.incarnation})"
+        )
+
+
+class BaseSession:
+    """What Session and InteractiveSession have in common."""
+
+    def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
+        _check_arguments(target, graph, config)
+        self.graph: Graph = graph or get_default_graph()
+        self.sess_str = target
+        self._config = config or ConfigProto()
+        self._gone = ""
+        """Why the session cannot be used any more."""
+        program = context()
+        wanted = program.devices.options() if config is None else device_options(config)
+        devices = program.devices.maker.make(wanted, take_memory=True)
+        self._engine = Engine(
+            self.graph, devices, _engine_options(self._config), program.drop_idle
+        )
+        self._placements = PlacementLog(
+            devices,
+            self._config.log_device_placement or program.is_wished("BERTH_LOG_PLACEMENT"),
+        )
+        self._ready: dict[Any, tuple[Fetches, Any]] = {}
+        """What is fetched without feeds, by the very object that asks for it."""
+        self._finalizer = weakref.finalize(self, Engine.close, self._engine)
+        self._finalizer.atexit = False  # a process that ends frees everything by itself
+        program.sessions.add(self)
+
+    # --- running --------------------------------------------------------------------------
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any:
+        """Compute what is fetched, from what is fed; return it in the same structure."""
+        if not feed_dict and options is None and run_metadata is None:
+            return self._run_ready(fetches)
+        self._check_usable()
+        fetched = Fetches(fetches, self.graph)
+        feeds, arrays = read_feeds(feed_dict, self.graph) if feed_dict else ((), [])
+        return fetched.build(self._run(fetched, feeds, arrays, options, run_metadata))
+
+    def _run_ready(self, fetches: Any) -> Any:
+        """Run without feeds: what is fetched again and again is looked up only once."""
+        # Tensors and operations only: a structure may equal another of a different kind.
+        is_single = type(fetches) is Tensor or type(fetches) is Operation
+        ready = self._ready.get(fetches) if is_single else None
+        if ready is not None and self._engine.is_placed and not self._placements.is_watched():
+            fetched, runner = ready
+            return fetched.build(runner.run(()))
+        self._check_usable()
+        fetched = Fetches(fetches, self.graph)
+        result = fetched.build(self._run(fetched, (), [], None, None))
+        if is_single and not self._timeout(None):
+            runner = self._engine.runner(Request(fetched.tensors, fetched.targets, ()))
+            self._ready[fetches] = fetched, runner
+        return result
+
+    def _run(
+        self,
+        fetched: Fetches,
+        feeds: tuple[Feed, ...],
+        arrays: Sequence[Any],
+        options: RunOptions | None,
+        metadata: RunMetadata | None,
+    ) -> list[Any]:
+        if options is not None and options.inter_op_thread_pool not in (-1, 0):
+            raise InvalidArgumentError(
+                None, None, f"Invalid inter_op_thread_pool: {options.inter_op_thread_pool}"
+            )
+        is_traced = options is not None and options.trace_level > RunOptions.NO_TRACE
+        request = Request(fetched.tensors, fetched.targets, feeds, is_traced)
+        if not request.fetches and not request.targets:
+            return []
+        runner = self._engine.runner(request)
+        self._placements.tell(self._engine, request)
+        recorder = Recorder() if is_traced else None
+        if recorder is not None:
+            results = runner.run(arrays, recorder.run_stage)
+        elif timeout := self._timeout(options):
+            results = runner.run(arrays, Deadline(timeout).run_stage)
+        else:
+            results = runner.run(arrays)
+        if metadata is not None:
+            fill_metadata(metadata, options, recorder, runner, self._engine)
+        return results
+
+    def _timeout(self, options: RunOptions | None) -> float:
+        milliseconds: int = options.timeout_in_ms if options is not None else 0
+        return (milliseconds or self._config.operation_timeout_in_ms) / 1000
+
+    def make_callable(
+        self, fetches: Any, feed_list: Any = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """Return a function that runs the same fetches, with values for the feeds in order."""
+        self._check_usable()
+        if feed_list is not None and not isinstance(feed_list, list | tuple):
+            raise TypeError("Argument `feed_list` must be a list or tuple.")
+        fetched = Fetches(fetches, self.graph)
+        fed = [find_fed(key, self.graph) for key in feed_list or ()]
+
+        def call(
+            *values: Any,
+            options: RunOptions | None = None,
+            run_metadata: RunMetadata | None = None,
+        ) -> Any:
+            self._check_usable()
+            if len(values) != len(fed):
+                raise TypeError(
+                    f"This callable takes {len(fed)} values, one for each of feed_list, and "
+                    f"not {len(values)}."
+                )
+            arrays = [feed_array(t, value) for t, value in zip(fed, values, strict=True)]
+            feeds = tuple(Feed(t, array.shape) for t, array in zip(fed, arrays, strict=True))
+            return fetched.build(self._run(fetched, feeds, arrays, options, run_metadata))
+
+        def call_without_options(*values: Any) -> Any:
+            return call(*values)
+
+        return call if accept_options else call_without_options
+
+    # --- telling --------------------------------------------------------------------------
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """List the devices of this session."""
+        return [
+            DeviceAttributes(d.name, d.device_type, d.limit.nbytes, d.incarnation)
+            for d in self._engine.devices
+        ]
+
+    def placements(self) -> dict[str, str]:
+        """Tell the device of each operation that was placed, by its name."""
+        placement = self._engine.placement
+        devices = placement.devices if placement else {}
+        return {op.name: device.name for op, device in devices.items()}
+
+    def plan(self, fetches: Any, feed_dict: Any = None) -> Any:
+        """Return the plan by which these fetches are run: ``plan.explain()`` tells of it."""
+        self._check_usable()
+        fetched = Fetches(fetches, self.graph)
+        feeds, _ = read_feeds(feed_dict, self.graph) if feed_dict else ((), [])
+        return self._engine.plan(Request(fetched.tensors, fetched.targets, feeds))
+
+    @property
+    def graph_def(self) -> Any:
+        """The graph, described as data."""
+        return self.graph.as_graph_def()
+
+    # --- its life -------------------------------------------------------------------------
+
+    def _check_usable(self) -> None:
+        if self._gone:
+            raise RuntimeError(self._gone)
+        if not self.graph.ops:
+            raise RuntimeError(
+                "The Session graph is empty. Add operations to the graph before calling run()."
+            )
+
+    def close(self) -> None:
+        """Give the memory of the variables and plans back. A second call does nothing."""
+        if not self._gone:
+            self._gone = "Attempted to use a closed Session."
+            self._retire()
+        self._ready = {}
+        self._finalizer()
+
+    def _retire(self) -> None:
+        """Stop being a default, before the end."""
+
+    def lose(self, reason: str, *, to_parent: bool = False) -> None:
+        """Become unusable: the devices are gone, or in a forked child the parent's."""
+        was_gone = bool(self._gone)
+        self._gone = f"This session cannot be used any more: its devices went by {reason}."
+        self._ready = {}
+        if not was_gone:
+            self._retire()
+        if to_parent:
+            self._finalizer.detach()  # its locks may be held by threads that are not here
+        else:
+            self._finalizer()
+
+    def drop_idle(self) -> None:
+        """Give the memory of plans back that no run is using."""
+        self._engine.drop_idle()
+
+    @contextmanager
+    def as_default(self) -> Iterator[BaseSession]:
+        """Make this the default session inside the block, and do not close it afterwards."""
+        enter_session(self)
+        try:
+            yield self
+        finally:
+            leave_session(self)
+
+
+class Session(BaseSession):
+    """A graph on devices. As a context manager it is the default, and closed at the end."""
+
+    def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self._is_entered = False
+
+    def __enter__(self) -> Session:
+        if self._is_entered:
+            raise RuntimeError(
+                "Session context managers are not re-entrant. Use `Session.as_default()` if "
+                "you want to enter a session multiple times."
+            )
+        self._is_entered = True
+        builder.enter(self.graph)
+        enter_session(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._is_entered = False
+        leave_session(self)
+        builder.leave(self.graph)
+        self.close()
+
+
+class InteractiveSession(BaseSession):
+    """A session that is the default from its making to its closing: for a shell."""
+
+    _n_active = 0
+
+    def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
+        if config is None:
+            config = ConfigProto()
+            config.gpu_options.allow_growth = True
+        elif isinstance(config, ConfigProto):
+            given, config = config, ConfigProto()
+            config.CopyFrom(given)
+        if isinstance(config, ConfigProto):
+            config.graph_options.place_pruned_graph = True
+        super().__init__(target, graph, config)
+        if InteractiveSession._n_active:
+            _log.warning(
+                "An interactive session is already active. This can cause out-of-memory "
+                "errors in some cases. You must explicitly call `InteractiveSession.close()` "
+                "to release resources held by the other session(s)."
+            )
+        InteractiveSession._n_active += 1
+        self._has_graph = graph is not None
+        if self._has_graph:
+            builder.enter(self.graph)
+        enter_session(self)
+
+    def _retire(self) -> None:
+        InteractiveSession._n_active -= 1
+        leave_session(self)
+        if self._has_graph:
+            builder.leave(self.graph)
+
+
+def _check_arguments(target: Any, graph: Any, config: Any) -> None:
+    if not isinstance(target, str):
+        hint = (
+            '. Did you do "Session(config)" instead of "Session(config=config)"?'
+            if isinstance(target, ConfigProto)
+            else ""
+        )
+        kind = type(target).__name__
+        raise TypeError(f'Argument `target` must be a string, but got "{kind}"{hint}')
+    if graph is not None and not isinstance(graph, Graph):
+        kind = type(graph).__name__
+        raise TypeError(f'Argument `graph` must be a tf.Graph, but got "{kind}"')
+    if config is not None and not isinstance(config, ConfigProto):
+        kind = type(config).__name__
+        raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{kind}"')
+    if target not in ("", "local"):
+        raise NotFoundError(
+            None,
+            None,
+            "No session factory registered for the given session options: "
+            f'{{target: "{target}" config: {config or ""}}} Registered factories are '
+            "{DIRECT_SESSION}.",
+        )
+
+
+def _engine_options(config: ConfigProto) -> Options:
+    program = context()
+    soft = program.switches.soft_placement
+    if soft is None:
+        soft = program.is_wished("BERTH_SOFT_PLACEMENT")
+    return Options(
+        soft_placement=config.allow_soft_placement or soft,
+        place_pruned_graph=config.graph_options.place_pruned_graph,
+        n_threads=config.intra_op_parallelism_threads or program.switches.intra_op_threads or 0,
+    )

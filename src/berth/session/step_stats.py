@@ -1,0 +1,94 @@
+"""A traced run as TensorFlow's RunMetadata (§8.5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from berth.graph.node_text import GraphDef, NodeDef, node_def
+from berth.ops.shape import bracketed
+from berth.plan.plan import Plan
+from berth.run.engine import Engine
+from berth.run.trace import Event, Recorder
+from berth.session.run_options import NodeExecStats, RunMetadata, RunOptions
+
+
+def fill_metadata(
+    metadata: RunMetadata,
+    options: RunOptions | None,
+    recorder: Recorder | None,
+    runner: Any,
+    engine: Engine,
+) -> None:
+    """Put what a run tells of itself into the caller's record."""
+    metadata.Clear()
+    if recorder is not None:
+        _fill_stats(metadata, recorder.events, engine)
+    if options is not None and options.output_partition_graphs and hasattr(runner, "plan"):
+        metadata.partition_graphs.extend(_partition_graphs(runner.plan))
+
+
+def _partition_graphs(plan: Plan) -> list[GraphDef]:
+    """Describe what each device does: copies that come in, and its nodes, in order."""
+    names = [device.name for device in plan.site.devices]
+    graphs: dict[int, list[NodeDef]] = {}
+    for stage in plan.stages:
+        nodes = graphs.setdefault(stage.device, [])
+        for source, _ in stage.arrivals:
+            attr = {"from": names[source.device], "T": source.dtype}
+            node = NodeDef(
+                f"{source.tensor.op.name}/copy",
+                "Copy",
+                [source.tensor.name],
+                names[stage.device],
+                attr,
+            )
+            nodes.append(node)
+        steps = [member for step in stage.steps for member in step.members or [step]]
+        nodes += [node_def(step.op)._replace(device=names[stage.device]) for step in steps]
+    return [GraphDef(nodes) for _, nodes in sorted(graphs.items())]
+
+
+def _fill_stats(metadata: RunMetadata, events: list[Event], engine: Engine) -> None:
+    by_device: dict[int, list[Event]] = {}
+    for event in events:
+        by_device.setdefault(event.device, []).append(event)
+    for device, own in sorted(by_device.items()):
+        stats = metadata.step_stats.dev_stats.add(device=engine.devices[device].name)
+        for event in own:
+            _fill_node(stats.node_stats.add(), event, engine)
+
+
+def _fill_node(node: NodeExecStats, event: Event, engine: Engine) -> None:
+    op = event.op
+    micros, nanos = event.start_ns // 1000, event.end_ns - event.start_ns
+    if event.copy is None:
+        inputs = ", ".join(tensor.op.name for tensor in op.inputs)
+        node.node_name, node.timeline_label = op.name, f"{op.name} = {op.type}({inputs})"
+    else:
+        source = engine.devices[event.copy.source.device]
+        target = engine.devices[event.copy.target.device]
+        node.node_name = f"{op.name}/copy_to_{target.short_name.replace(':', '_')}"
+        node.timeline_label = (
+            f"{node.node_name} = Copy({op.name}) from {source.short_name} to "
+            f"{target.short_name}, {event.nbytes} bytes"
+        )
+    node.all_start_micros, node.all_start_nanos = micros, event.start_ns
+    node.scheduled_micros, node.scheduled_nanos = micros, event.start_ns
+    node.op_end_rel_micros = node.all_end_rel_micros = max(1, nanos // 1000)
+    node.op_end_rel_nanos = node.all_end_rel_nanos = nanos
+    node.thread_id = event.thread % 2**31
+    arena = engine.devices[event.device].arena
+    node.memory.add(
+        allocator_name=arena.name,
+        total_bytes=event.nbytes,
+        peak_bytes=event.nbytes,
+        allocator_bytes_in_use=arena.stats.in_use_bytes,
+    )
+    values = event.step.outputs if event.step else [event.copy.target] if event.copy else []
+    for slot, value in enumerate(values):
+        output = node.output.add(slot=slot)
+        description = output.tensor_description
+        description.dtype, description.shape = value.dtype.enum_name, bracketed(value.dims)
+        allocation = description.allocation_description
+        allocation.requested_bytes = allocation.allocated_bytes = value.nbytes
+        allocation.allocator_name = arena.name

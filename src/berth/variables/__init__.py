@@ -1,0 +1,1 @@
+"""Variables of graphs: creation, scopes, collections, initializers."""

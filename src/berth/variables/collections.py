@@ -1,0 +1,129 @@
+"""The variables of a graph as lists, and operations about all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from berth.graph.default_graph import get_default_graph
+from berth.graph.keys import GraphKeys
+from berth.graph.tensor import Tensor
+from berth.ops.arrays.array import constant
+from berth.ops.arrays.indexing import boolean_mask
+from berth.ops.arrays.joining import stack
+from berth.ops.arrays.metadata import rank
+from berth.ops.compose import scope as open_scope
+from berth.ops.elementwise.compare import logical_not
+from berth.ops.flow.control import group
+from berth.ops.state.variables import REFERENCE_IS_INITIALIZED
+from berth.variables.assignment import beside
+from berth.variables.variable import Variable
+
+# --- lists --------------------------------------------------------------------------------
+
+
+def global_variables(scope: str | None = None) -> list[Variable]:
+    """List the variables of the default graph; with a scope, those whose names match it."""
+    return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def local_variables(scope: str | None = None) -> list[Variable]:
+    """List the variables that belong to a run of the program, and are not saved."""
+    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Variable]:
+    """List the variables of the default graph that training may change."""
+    return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Variable]:
+    """List the variables that were collected as a model's."""
+    return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Variable]:
+    """List the variables of which moving averages are kept."""
+    return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def all_variables() -> list[Variable]:
+    """List the variables of the default graph: the old name of `global_variables`."""
+    return global_variables()
+
+
+# --- first values -------------------------------------------------------------------------
+
+
+def variables_initializer(var_list: Any, name: str = "init") -> Any:
+    """Return the operation that gives variables their initial values."""
+    return group(*[variable.initializer for variable in var_list], name=name)
+
+
+def global_variables_initializer() -> Any:
+    """Return the operation that gives every variable its initial value."""
+    return variables_initializer(global_variables())
+
+
+def local_variables_initializer() -> Any:
+    """Return the operation that gives every local variable its initial value."""
+    return variables_initializer(local_variables())
+
+
+def initialize_variables(var_list: Any, name: str = "init") -> Any:
+    """Initialise variables: the old name of `variables_initializer`."""
+    return variables_initializer(var_list, name)
+
+
+def initialize_all_variables() -> Any:
+    """Initialise every variable: the old name of `global_variables_initializer`."""
+    return global_variables_initializer()
+
+
+def initialize_local_variables() -> Any:
+    """Initialise local variables: the old name of `local_variables_initializer`."""
+    return local_variables_initializer()
+
+
+# --- whether they have one ----------------------------------------------------------------
+
+
+def is_variable_initialized(variable: Any) -> Any:
+    """Tell whether a variable has a value."""
+    if isinstance(variable, Tensor):
+        return beside(variable, REFERENCE_IS_INITIALIZED, (), {}, None)
+    return variable.is_initialized()
+
+
+def report_uninitialized_variables(
+    var_list: Any = None, name: str = "report_uninitialized_variables"
+) -> Any:
+    """Return the names of those variables that have no value yet."""
+    variables = _or_all(var_list)
+    with open_scope("report_uninitialized_variables", name):
+        if not variables:
+            return constant(np.array([], object), dtype="string")
+        has_value = [is_variable_initialized(variable) for variable in variables]
+        with get_default_graph().device("/cpu:0"):
+            is_missing = logical_not(stack(has_value))
+            names = constant([variable.op.name for variable in variables])
+            return boolean_mask(names, is_missing)
+
+
+def assert_variables_initialized(var_list: Any = None) -> Any:
+    """Return an operation that fails unless variables have values; None if there are none."""
+    ranks = []
+    for variable in _or_all(var_list):
+        value = variable.read_value()
+        with get_default_graph().control_dependencies([value]):
+            ranks.append(rank(value))
+    if not ranks:
+        return None
+    return ranks[0] if len(ranks) == 1 else stack(ranks)
+
+
+def _or_all(var_list: Any) -> list[Any]:
+    if var_list is None:
+        return [*global_variables(), *local_variables()]
+    return list(var_list)

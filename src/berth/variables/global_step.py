@@ -1,0 +1,80 @@
+"""The global step: the variable that counts how often a model was trained."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from berth.dtypes import DType, int64
+from berth.graph.default_graph import get_default_graph
+from berth.graph.graph import Graph
+from berth.graph.keys import GraphKeys
+from berth.graph.tensor import Tensor
+from berth.variables.initializers_v1 import Zeros
+from berth.variables.scope import get_variable
+
+_log = logging.getLogger("berth")
+
+
+def global_step(sess: Any, global_step_tensor: Any) -> int:
+    """Return the value of the global step in a session."""
+    return int(sess.run(global_step_tensor))
+
+
+def get_global_step(graph: Graph | None = None) -> Any:
+    """Return the global step of a graph, by default the default one; None if it has none."""
+    graph = graph or get_default_graph()
+    steps = graph.get_collection(GraphKeys.GLOBAL_STEP)
+    if len(steps) > 1:
+        _log.error("Multiple tensors in global_step collection.")
+        return None
+    step = steps[0] if steps else _named(graph)
+    if step is not None:
+        assert_global_step(step)
+    return step
+
+
+def _named(graph: Graph) -> Tensor | None:
+    op = graph.by_name.get("global_step")
+    return op.outputs[0] if op is not None and op.outputs else None
+
+
+def create_global_step(graph: Graph | None = None) -> Any:
+    """Make the global step of a graph; ValueError if it has one."""
+    graph = graph or get_default_graph()
+    if get_global_step(graph) is not None:
+        raise ValueError('"global_step" already exists.')
+    with graph.as_default(), graph.name_scope(None):
+        return get_variable(
+            GraphKeys.GLOBAL_STEP,
+            shape=[],
+            dtype=int64,
+            initializer=Zeros(),
+            trainable=False,
+            collections=[GraphKeys.GLOBAL_VARIABLES, GraphKeys.GLOBAL_STEP],
+        )
+
+
+def get_or_create_global_step(graph: Graph | None = None) -> Any:
+    """Return the global step of a graph, made if it has none.
+
+    >>> with Graph().as_default():
+    ...     get_or_create_global_step()
+    <tf.Variable 'global_step:0' shape=() dtype=int64_ref>
+    """
+    step = get_global_step(graph)
+    return create_global_step(graph) if step is None else step
+
+
+def assert_global_step(global_step_tensor: Any) -> None:
+    """Raise TypeError unless this can be a global step: a variable or tensor of one integer."""
+    dtype = getattr(global_step_tensor, "dtype", None)
+    if not isinstance(dtype, DType):
+        raise TypeError(
+            f'Existing "global_step" must be a Variable or Tensor: {global_step_tensor}.'
+        )
+    if not dtype.base_dtype.is_integer:
+        raise TypeError(f'Existing "global_step" does not have integer type: {dtype}')
+    shape = global_step_tensor.get_shape()
+    if shape.rank not in (0, None):
+        raise TypeError(f'Existing "global_step" is not scalar: {shape}')

@@ -1,0 +1,206 @@
+"""TensorFlow 1's initializers: as TensorFlow 2's, but they know their type themselves."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from berth.dtypes import DType, as_dtype, float32
+from berth.ops.arrays.array import constant
+from berth.ops.random.seeded import random_uniform
+from berth.ops.shape import Known
+from berth.variables import initializers as v2
+from berth.variables.initializers import check_floating, check_plain, known_dims
+
+
+class Initializer(v2.Initializer):
+    """Something that makes a tensor of a shape, by default of its own type."""
+
+    dtype: DType = float32
+    repeats = False
+
+    def __call__(  # type: ignore[override]
+        self, shape: Any, dtype: Any = None, partition_info: Any = None
+    ) -> Any:
+        """Make a tensor of a shape."""
+        wanted = self.dtype if dtype is None else as_dtype(dtype).base_dtype
+        return self.values(known_dims(shape), wanted)
+
+    def get_config(self) -> dict[str, Any]:
+        """Return the arguments that make another one like it."""
+        return {**super().get_config(), "dtype": self.dtype.name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Initializer:
+        """Make one of arguments that `get_config` returned."""
+        return cls(**config)
+
+
+class Zeros(Initializer, v2.Zeros):
+    """Zeros."""
+
+    def __init__(self, dtype: Any = float32) -> None:
+        self.dtype = as_dtype(dtype)
+
+
+class Ones(Initializer, v2.Ones):
+    """Ones."""
+
+    def __init__(self, dtype: Any = float32) -> None:
+        self.dtype = as_dtype(dtype)
+
+
+class Constant(Initializer):
+    """Given values. If they are too few, the last one fills what is left."""
+
+    parameters = ("value",)
+
+    def __init__(
+        self, value: Any = 0, dtype: Any = float32, verify_shape: bool = False
+    ) -> None:
+        check_plain(value)
+        self.value = value
+        self.dtype = as_dtype(dtype)
+        self._verify_shape = verify_shape
+
+    def __call__(  # type: ignore[override]
+        self,
+        shape: Any,
+        dtype: Any = None,
+        partition_info: Any = None,
+        verify_shape: bool | None = None,
+    ) -> Any:
+        """Make a tensor of a shape."""
+        wanted = self.dtype if dtype is None else as_dtype(dtype).base_dtype
+        exactly = self._verify_shape if verify_shape is None else verify_shape
+        return constant(self.value, wanted, known_dims(shape), verify_shape=exactly)
+
+
+class RandomUniform(Initializer, v2.RandomUniform):
+    """Numbers between two bounds, all as likely as one another."""
+
+    def __init__(
+        self,
+        minval: Any = 0.0,
+        maxval: Any = None,
+        seed: int | None = None,
+        dtype: Any = float32,
+    ) -> None:
+        v2.RandomUniform.__init__(self, minval, maxval, seed)
+        self.dtype = as_dtype(dtype)
+
+
+class RandomNormal(Initializer, v2.RandomNormal):
+    """Numbers of a normal distribution."""
+
+    def __init__(
+        self,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        seed: int | None = None,
+        dtype: Any = float32,
+    ) -> None:
+        v2.RandomNormal.__init__(self, mean, stddev, seed)
+        self.dtype = check_floating(as_dtype(dtype))
+
+
+class TruncatedNormal(Initializer, v2.TruncatedNormal):
+    """Numbers of a normal distribution, none two standard deviations away or more."""
+
+    def __init__(
+        self,
+        mean: Any = 0.0,
+        stddev: Any = 1.0,
+        seed: int | None = None,
+        dtype: Any = float32,
+    ) -> None:
+        v2.TruncatedNormal.__init__(self, mean, stddev, seed)
+        self.dtype = check_floating(as_dtype(dtype))
+
+
+class UniformUnitScaling(Initializer):
+    """Numbers that keep the size of what passes through a layer: an old initializer."""
+
+    parameters = ("factor", "seed")
+
+    def __init__(
+        self, factor: float = 1.0, seed: int | None = None, dtype: Any = float32
+    ) -> None:
+        self.factor = factor
+        self.seed = seed
+        self.dtype = check_floating(as_dtype(dtype))
+
+    def values(self, shape: Known, dtype: DType) -> Any:
+        """Draw them."""
+        n_inputs = max(math.prod(float(size) for size in shape[:-1]), 1.0)
+        limit = math.sqrt(3.0 / n_inputs) * self.factor
+        return random_uniform(shape, -limit, limit, dtype, self.seed)
+
+
+class VarianceScaling(Initializer, v2.VarianceScaling):
+    """Numbers whose variance fits the number of inputs, or outputs, of a layer."""
+
+    def __init__(
+        self,
+        scale: float = 1.0,
+        mode: str = "fan_in",
+        distribution: str = "truncated_normal",
+        seed: int | None = None,
+        dtype: Any = float32,
+    ) -> None:
+        v2.VarianceScaling.__init__(self, scale, mode, distribution, seed)
+        self.dtype = check_floating(as_dtype(dtype))
+
+
+class GlorotUniform(Initializer, v2.GlorotUniform):
+    """Glorot's, of uniform distribution: also called Xavier's."""
+
+    def __init__(self, seed: int | None = None, dtype: Any = float32) -> None:
+        v2.GlorotUniform.__init__(self, seed)
+        self.dtype = check_floating(as_dtype(dtype))
+
+
+class GlorotNormal(Initializer, v2.GlorotNormal):
+    """Glorot's, of truncated normal distribution: also called Xavier's."""
+
+    def __init__(self, seed: int | None = None, dtype: Any = float32) -> None:
+        v2.GlorotNormal.__init__(self, seed)
+        self.dtype = check_floating(as_dtype(dtype))
+
+
+def he_normal(seed: int | None = None) -> VarianceScaling:
+    """Return He's initializer, of truncated normal distribution."""
+    return VarianceScaling(*v2.HeNormal.case, seed)
+
+
+def he_uniform(seed: int | None = None) -> VarianceScaling:
+    """Return He's initializer, of uniform distribution."""
+    return VarianceScaling(*v2.HeUniform.case, seed)
+
+
+def lecun_normal(seed: int | None = None) -> VarianceScaling:
+    """Return LeCun's initializer, of truncated normal distribution."""
+    return VarianceScaling(*v2.LecunNormal.case, seed)
+
+
+def lecun_uniform(seed: int | None = None) -> VarianceScaling:
+    """Return LeCun's initializer, of uniform distribution."""
+    return VarianceScaling(*v2.LecunUniform.case, seed)
+
+
+class Orthogonal(Initializer, v2.Orthogonal):
+    """Matrices whose rows or columns, whichever are fewer, are orthonormal; times `gain`."""
+
+    def __init__(
+        self, gain: float = 1.0, seed: int | None = None, dtype: Any = float32
+    ) -> None:
+        v2.Orthogonal.__init__(self, gain, seed)
+        self.dtype = check_floating(as_dtype(dtype))
+
+
+class Identity(Initializer, v2.Identity):
+    """The identity matrix, times `gain`."""
+
+    def __init__(self, gain: float = 1.0, dtype: Any = float32) -> None:
+        v2.Identity.__init__(self, gain)
+        self.dtype = check_floating(as_dtype(dtype))

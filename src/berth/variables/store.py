@@ -1,0 +1,224 @@
+"""What a graph remembers about variables that are found by name: `VariableScope` and store.
+
+Each graph has one store, with the variables by their full names. Each thread has its own
+current scope in it; at first that is the root, which has no name.
+
+A scope's name and the name scope that it opens are two things. Entering ``a`` twice opens
+the name scopes ``a`` and ``a_1``, and the variables of both are ``a/...``.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from enum import Enum
+from typing import Any
+
+from berth.dtypes import DType, as_dtype, float32
+from berth.graph.default_graph import get_default_graph
+from berth.graph.graph import Graph
+from berth.graph.keys import GraphKeys
+
+
+class _ReuseMode(Enum):
+    AUTO_REUSE = 1
+
+
+AUTO_REUSE = _ReuseMode.AUTO_REUSE
+"""Variables are made where there are none, and taken where there are."""
+
+
+class VariableScope:
+    """What holds for the variables that are asked for inside of a scope."""
+
+    def __init__(
+        self,
+        reuse: Any,
+        name: str = "",
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        name_scope: str = "",
+        dtype: Any = float32,
+        use_resource: bool | None = None,
+        constraint: Any = None,
+    ) -> None:
+        check_partitioner(partitioner)
+        self._name = name
+        self._reuse = reuse
+        self.original_name_scope = name_scope
+        """The name scope that was opened with it, to be entered again."""
+        self.initializer = initializer
+        self.regularizer = regularizer
+        self.caching_device = caching_device
+        self.custom_getter = custom_getter
+        self.dtype: DType = as_dtype(dtype)
+        self.use_resource = use_resource
+        self.constraint = constraint
+        self.partitioner = partitioner
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def reuse(self) -> Any:
+        """True, False or AUTO_REUSE: whether variables are taken, made, or either."""
+        return self._reuse
+
+    def reuse_variables(self) -> None:
+        """Take variables that are there, and make no new ones, from now on."""
+        self._reuse = True
+
+    def set_initializer(self, initializer: Any) -> None:
+        """Say how variables start that do not say it themselves."""
+        self.initializer = initializer
+
+    def set_regularizer(self, regularizer: Any) -> None:
+        """Say what new variables add to the losses."""
+        self.regularizer = regularizer
+
+    def set_caching_device(self, caching_device: Any) -> None:
+        """Say where the values of new variables are kept for reading."""
+        self.caching_device = caching_device
+
+    def set_custom_getter(self, custom_getter: Any) -> None:
+        """Say what stands between `get_variable` and the store."""
+        self.custom_getter = custom_getter
+
+    def set_dtype(self, dtype: Any) -> None:
+        """Say which type variables have that do not say it themselves."""
+        self.dtype = as_dtype(dtype)
+
+    def set_use_resource(self, use_resource: bool | None) -> None:
+        """Say whether new variables are resources; None: as usual."""
+        self.use_resource = use_resource
+
+    def set_partitioner(self, partitioner: Any) -> None:
+        """Say into which parts new variables are divided; only None is possible."""
+        check_partitioner(partitioner)
+        self.partitioner = partitioner
+
+    def global_variables(self) -> list[Any]:
+        """List this scope's variables that all devices share."""
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self) -> list[Any]:
+        """List this scope's variables that are kept nowhere else."""
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+    def trainable_variables(self) -> list[Any]:
+        """List this scope's variables that training may change."""
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def get_collection(self, name: str) -> list[Any]:
+        """List what is kept under a name, and has a name of this scope."""
+        inside = f"{re.escape(self.name)}/" if self.name else None
+        return get_default_graph().get_collection(name, inside)
+
+
+def check_partitioner(partitioner: Any) -> None:
+    """Raise NotImplementedError for a variable in parts."""
+    if partitioner is not None:
+        raise NotImplementedError(
+            "Variables cannot be divided into parts: leave `partitioner` out, and ask for the "
+            "parts as variables of their own."
+        )
+
+
+class _Position(threading.local):
+    """Where one thread is among the scopes of a graph."""
+
+    def __init__(self) -> None:
+        self.scope = VariableScope(False)
+        self.n_uses: dict[str, int] = {}
+        """How often each scope was entered, for the numbers of default names."""
+
+
+class VariableStore:
+    """The variables of one graph that are found by name."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.variables: dict[str, Any] = {}
+        self._position = _Position()
+
+    @property
+    def scope(self) -> VariableScope:
+        """This thread's current scope."""
+        return self._position.scope
+
+    @scope.setter
+    def scope(self, scope: VariableScope) -> None:
+        self._position.scope = scope
+
+    @property
+    def n_uses(self) -> dict[str, int]:
+        """How often this thread entered each scope."""
+        return self._position.n_uses
+
+    @n_uses.setter
+    def n_uses(self, n_uses: dict[str, int]) -> None:
+        self._position.n_uses = n_uses
+
+    def enter(self, name: str) -> None:
+        """Count a scope as entered."""
+        self.n_uses[name] = self.n_uses.get(name, 0) + 1
+
+    def forget_inside(self, name: str) -> None:
+        """Count the scopes inside of one anew: it may be entered again."""
+        for inner in self.n_uses:
+            if inner.startswith(f"{name}/"):
+                self.n_uses[inner] = 0
+
+    def unique_scope(self, prefix: str) -> str:
+        """Return a name for a scope in the current one that was not entered yet."""
+        outer = f"{self.scope.name}/" if self.scope.name else ""
+        name, number = prefix, 0
+        while self.n_uses.get(outer + name):
+            number += 1
+            name = f"{prefix}_{number}"
+        return name
+
+
+def get_store(graph: Graph | None = None) -> VariableStore:
+    """Return the store of a graph, by default the default one."""
+    graph = graph or get_default_graph()
+    store: VariableStore | None = graph.kept.get(VariableStore)
+    return store or graph.kept.setdefault(VariableStore, VariableStore())
+
+
+def get_variable_scope() -> VariableScope:
+    """Return the current scope of the default graph."""
+    return get_store().scope
+
+
+# --- references or resources --------------------------------------------------------------
+
+
+class _Default:
+    use_resource = False
+
+
+def enable_resource_variables() -> None:
+    """Make variables resources, unless they say otherwise."""
+    _Default.use_resource = True
+
+
+def disable_resource_variables() -> None:
+    """Make variables references, unless they say otherwise: what TensorFlow 1 does."""
+    _Default.use_resource = False
+
+
+def resource_variables_enabled() -> bool:
+    """Tell whether variables that do not say otherwise are resources."""
+    return _Default.use_resource
+
+
+def use_resource_here(use_resource: bool | None) -> bool:
+    """Say whether a new variable is a resource, given what it says itself."""
+    if use_resource is None:
+        use_resource = get_variable_scope().use_resource
+    return _Default.use_resource if use_resource is None else use_resource
