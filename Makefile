@@ -8,14 +8,17 @@ BIN    := $(VENV)/bin
 USABLE := $(VENV)/.usable
 READY  := $(VENV)/.ready
 
-.PHONY: help setup demo test check format fuzz parity bench ci clean
+.PHONY: help setup demo test check format api fuzz mutants coverage parity bench ci clean
 
 help:
 	@echo "make demo    TensorFlow's program for several GPUs, on four simulated ones"
 	@echo "make test    the test suite"
 	@echo "make check   ruff and mypy --strict"
 	@echo "make format  let ruff tidy the sources"
+	@echo "make api     write the public modules from what the code declares"
 	@echo "make fuzz    the property tests, deep"
+	@echo "make mutants a mutation test of the core (about 40 minutes)"
+	@echo "make coverage  which lines and branches the tests run"
 	@echo "make parity  every operation beside TensorFlow, which is installed for it"
 	@echo "make bench   timings beside their peers"
 	@echo "make ci      check + test + demo"
@@ -49,8 +52,19 @@ format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# What is declared in the code decides what is public: this writes the public modules.
+api: $(READY)
+	$(BIN)/python dev/make_api.py
+
 fuzz: $(READY)
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests/properties
+
+mutants: $(READY)
+	$(BIN)/python dev/mutants.py
+
+coverage: $(READY)
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=worksteal \
+	  --cov=berth --cov-branch --cov-report=term:skip-covered --cov-report=html:.coverage-html
 
 # TensorFlow lives in a virtual environment of its own: BERTH_BENCH_VENV says where.
 parity: $(READY)

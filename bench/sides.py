@@ -76,7 +76,7 @@ class Peer(NamedTuple):
             print(f"Installing {self.requirement} into {venv} (once) ...", file=sys.stderr)
             subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
             install = [str(python), "-m", "pip", "install", "--quiet", *self.pip_options]
-            subprocess.run([*install, self.requirement], check=False)
+            subprocess.run([*install, *self.requirement.split()], check=False)
         code = f"import {self.module}; print({self.module}.__version__)"
         check = subprocess.run(
             [str(python), "-c", code], env=NO_GPUS, capture_output=True, check=False, text=True

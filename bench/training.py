@@ -40,7 +40,7 @@ from sides import (
 PYTORCH = Peer(
     "PyTorch",
     "torch",
-    "torch==2.13.*",
+    "torch==2.13.* numpy",
     "BERTH_BENCH_TORCH",
     "berth-bench-torch",
     ("--extra-index-url", "https://download.pytorch.org/whl/cpu"),

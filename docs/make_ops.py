@@ -89,6 +89,9 @@ def used_by(function: Callable[..., Any]) -> list[OpDef]:
         if code is None or each in seen:
             return
         seen.add(each)
+        for cell in each.__closure__ or ():
+            if isinstance(cell.cell_contents, OpDef):
+                used[cell.cell_contents] = None
         for name in _names(code):
             value = each.__globals__.get(name)
             if isinstance(value, OpDef):

@@ -1,19 +1,45 @@
-"""berth: TensorFlow's device and GPU-memory system as a small Python runtime.
+"""berth: TensorFlow's device and GPU-memory system as a Python runtime.
 
-``import berth as tf`` is TensorFlow 2 style, eager first;
-``import berth.compat.v1 as tf`` is TensorFlow 1 style.
+``import berth as tf`` is TensorFlow 2's API, eager by default;
+``import berth.compat.v1 as tf`` is TensorFlow 1's.
 """
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
-from berth import both, config, debugging, dtypes, errors, math
+from berth import config, debugging, dtypes, errors, math
+
+# --- written by dev/make_api.py: make api
+# isort: split
 from berth.autodiff.backprop import gradients
+from berth.autodiff.custom_gradient import custom_gradient
 from berth.autodiff.tape import GradientTape
-from berth.both import *
-from berth.control_flow.cond import cond
+from berth.control_flow.cond import case, cond, switch_case
+from berth.control_flow.map_fn import foldl, foldr, map_fn, scan
 from berth.control_flow.while_loop import while_loop
 from berth.devices.spec import DeviceSpecV2 as DeviceSpec
+from berth.dtypes import (
+    DType,
+    as_dtype,
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    resource,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from berth.dtypes import bool_ as bool
 from berth.eager.mode import executing_eagerly, init_scope
 from berth.eager.scope import (
     UnconnectedGradients,
@@ -30,28 +56,343 @@ from berth.front.why import why
 from berth.functions.function import function
 from berth.functions.tensor_spec import TensorSpec
 from berth.graph.expect import expect_device
+from berth.graph.graph import Graph
+from berth.graph.operation import Operation
+from berth.ops.arrays.agreement import (
+    bitcast,
+    broadcast_dynamic_shape,
+    broadcast_static_shape,
+    ensure_shape,
+    identity_n,
+    shape_n,
+)
+from berth.ops.arrays.array import (
+    constant,
+    expand_dims,
+    identity,
+    reshape,
+    squeeze,
+    stop_gradient,
+)
+from berth.ops.arrays.broadcasting import broadcast_to
+from berth.ops.arrays.filling import fill, one_hot, ones, range, zeros
 from berth.ops.arrays.filling import ones_like_v2 as ones_like
 from berth.ops.arrays.filling import zeros_like_v2 as zeros_like
 from berth.ops.arrays.gathering import gather_v2 as gather
 from berth.ops.arrays.gathering import where_v2 as where
+from berth.ops.arrays.grids import linspace, meshgrid, sequence_mask, unravel_index
+from berth.ops.arrays.indexed_slices import IndexedSlices
 from berth.ops.arrays.indexing import boolean_mask_v2 as boolean_mask
+from berth.ops.arrays.indexing import newaxis
+from berth.ops.arrays.joining import concat, split, stack, unstack
+from berth.ops.arrays.metadata import rank
 from berth.ops.arrays.metadata import shape_v2 as shape
 from berth.ops.arrays.metadata import size_v2 as size
 from berth.ops.arrays.moving import pad_v2 as pad
+from berth.ops.arrays.moving import tile
 from berth.ops.arrays.moving import transpose_v2 as transpose
-from berth.ops.arrays.rearranging import reverse_sequence
-from berth.ops.arrays.scattering import gather_nd
+from berth.ops.arrays.partitions import dynamic_partition, dynamic_stitch
+from berth.ops.arrays.rearranging import repeat, reverse, reverse_sequence, roll
+from berth.ops.arrays.scattering import (
+    gather_nd,
+    scatter_nd,
+    tensor_scatter_nd_add,
+    tensor_scatter_nd_max,
+    tensor_scatter_nd_min,
+    tensor_scatter_nd_sub,
+    tensor_scatter_nd_update,
+)
+from berth.ops.arrays.sets import unique, unique_with_counts
+from berth.ops.arrays.slicing import slice, strided_slice
+from berth.ops.arrays.sorting import argsort, sort
+from berth.ops.arrays.strings import as_string, numpy_function
+from berth.ops.elementwise.arithmetic import (
+    add,
+    add_n,
+    cast,
+    clip_by_value,
+    maximum,
+    minimum,
+    multiply,
+    pow,
+    subtract,
+    truediv,
+)
+from berth.ops.elementwise.arithmetic import mod as floormod
+from berth.ops.elementwise.arithmetic import truediv as divide
+from berth.ops.elementwise.compare import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    not_equal,
+)
+from berth.ops.elementwise.complex_numbers import complex
+from berth.ops.elementwise.quotients import realdiv, truncatediv, truncatemod
+from berth.ops.elementwise.saturate import saturate_cast
+from berth.ops.elementwise.trigonometry import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cosh,
+    sinh,
+    tan,
+)
+from berth.ops.elementwise.unary import (
+    abs,
+    cos,
+    exp,
+    floor,
+    negative,
+    round,
+    sigmoid,
+    sign,
+    sin,
+    sqrt,
+    square,
+    tanh,
+)
 from berth.ops.flow.assertions import assert_equal, assert_greater, assert_less
 from berth.ops.flow.checks import assert_rank
-from berth.ops.flow.control import tuple
+from berth.ops.flow.control import Assert, group, no_op, tuple
+from berth.ops.flow.printing import print
+from berth.ops.linalg.diagonals import eye
+from berth.ops.linalg.products import matmul
+from berth.ops.linalg.tensor_products import einsum, tensordot
+from berth.ops.operators import Tensor
+from berth.ops.reductions.binning import histogram_fixed_width, searchsorted
+from berth.ops.reductions.cumulative import cumsum
 from berth.ops.reductions.extremes import argmax_v2 as argmax
 from berth.ops.reductions.extremes import argmin_v2 as argmin
-from berth.ops.reductions.norms import norm
+from berth.ops.reductions.norms import clip_by_global_norm, clip_by_norm, norm
+from berth.ops.reductions.reduction import (
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
+from berth.ops.reductions.statistics import reduce_logsumexp
+from berth.ops.reductions.sums import scalar_mul
+from berth.ops.shape import TensorShape
 from berth.variables.initializers import Constant as constant_initializer
 from berth.variables.initializers import Ones as ones_initializer
 from berth.variables.initializers import RandomNormal as random_normal_initializer
 from berth.variables.initializers import RandomUniform as random_uniform_initializer
 from berth.variables.initializers import Zeros as zeros_initializer
+from berth.variables.variable import VariableAggregation, VariableSynchronization
+
+__all__ = [
+    "Assert",
+    "DType",
+    "DeviceSpec",
+    "GradientTape",
+    "Graph",
+    "IndexedSlices",
+    "Operation",
+    "Tensor",
+    "TensorShape",
+    "TensorSpec",
+    "UnconnectedGradients",
+    "Variable",
+    "VariableAggregation",
+    "VariableSynchronization",
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "add_n",
+    "argmax",
+    "argmin",
+    "argsort",
+    "as_dtype",
+    "as_string",
+    "asin",
+    "asinh",
+    "assert_equal",
+    "assert_greater",
+    "assert_less",
+    "assert_rank",
+    "atan",
+    "atan2",
+    "atanh",
+    "bitcast",
+    "bool",
+    "boolean_mask",
+    "broadcast_dynamic_shape",
+    "broadcast_static_shape",
+    "broadcast_to",
+    "case",
+    "cast",
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "clip_by_value",
+    "complex",
+    "complex128",
+    "complex64",
+    "concat",
+    "cond",
+    "constant",
+    "constant_initializer",
+    "control_dependencies",
+    "convert_to_tensor",
+    "cos",
+    "cosh",
+    "cumsum",
+    "custom_gradient",
+    "device",
+    "divide",
+    "double",
+    "dynamic_partition",
+    "dynamic_stitch",
+    "einsum",
+    "ensure_shape",
+    "equal",
+    "executing_eagerly",
+    "exp",
+    "expand_dims",
+    "expect_device",
+    "eye",
+    "fill",
+    "float16",
+    "float32",
+    "float64",
+    "floor",
+    "floormod",
+    "foldl",
+    "foldr",
+    "function",
+    "gather",
+    "gather_nd",
+    "get_static_value",
+    "gradients",
+    "greater",
+    "greater_equal",
+    "group",
+    "half",
+    "histogram_fixed_width",
+    "identity",
+    "identity_n",
+    "init_scope",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
+    "is_tensor",
+    "less",
+    "less_equal",
+    "linspace",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "map_fn",
+    "matmul",
+    "maximum",
+    "meshgrid",
+    "minimum",
+    "multiply",
+    "name_scope",
+    "negative",
+    "newaxis",
+    "no_op",
+    "norm",
+    "not_equal",
+    "numpy_function",
+    "one_hot",
+    "ones",
+    "ones_initializer",
+    "ones_like",
+    "pad",
+    "pow",
+    "print",
+    "random_normal_initializer",
+    "random_uniform_initializer",
+    "range",
+    "rank",
+    "realdiv",
+    "reduce_all",
+    "reduce_any",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+    "repeat",
+    "reset",
+    "reshape",
+    "resource",
+    "reverse",
+    "reverse_sequence",
+    "roll",
+    "round",
+    "saturate_cast",
+    "scalar_mul",
+    "scan",
+    "scatter_nd",
+    "searchsorted",
+    "sequence_mask",
+    "shape",
+    "shape_n",
+    "sigmoid",
+    "sign",
+    "simulate",
+    "sin",
+    "sinh",
+    "size",
+    "slice",
+    "sort",
+    "split",
+    "sqrt",
+    "square",
+    "squeeze",
+    "stack",
+    "stop_gradient",
+    "strided_slice",
+    "string",
+    "subtract",
+    "switch_case",
+    "tan",
+    "tanh",
+    "tensor_scatter_nd_add",
+    "tensor_scatter_nd_max",
+    "tensor_scatter_nd_min",
+    "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update",
+    "tensordot",
+    "tile",
+    "transpose",
+    "trim",
+    "truediv",
+    "truncatediv",
+    "truncatemod",
+    "tuple",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+    "unique",
+    "unique_with_counts",
+    "unravel_index",
+    "unstack",
+    "where",
+    "while_loop",
+    "why",
+    "zeros",
+    "zeros_initializer",
+    "zeros_like",
+]
+# --- end
 
 if TYPE_CHECKING:
     from berth import (
@@ -70,76 +411,28 @@ if TYPE_CHECKING:
     )
 
 __version__ = "0.1.0"
-
-__all__ = [
-    "DeviceSpec",
-    "GradientTape",
-    "TensorSpec",
-    "UnconnectedGradients",
-    "Variable",
+__all__ += [
     "__version__",
-    "argmax",
-    "argmin",
-    "assert_equal",
-    "assert_greater",
-    "assert_less",
-    "assert_rank",
     "bitwise",
-    "boolean_mask",
     "compat",
-    "cond",
     "config",
-    "constant_initializer",
-    "control_dependencies",
-    "convert_to_tensor",
     "debugging",
-    "device",
     "device_lib",
     "dtypes",
     "errors",
-    "executing_eagerly",
-    "expect_device",
     "experimental",
-    "function",
-    "gather",
-    "gather_nd",
-    "get_static_value",
-    "gradients",
-    "init_scope",
     "initializers",
-    "is_tensor",
     "linalg",
     "math",
-    "name_scope",
     "nest",
     "nn",
-    "norm",
-    "ones_initializer",
-    "ones_like",
-    "pad",
     "random",
-    "random_normal_initializer",
-    "random_uniform_initializer",
-    "reset",
-    "reverse_sequence",
-    "shape",
-    "simulate",
-    "size",
     "strings",
     "test",
     "timeline",
-    "transpose",
-    "trim",
-    "tuple",
-    "where",
-    "while_loop",
-    "why",
-    "zeros_initializer",
-    "zeros_like",
 ]
-__all__ += both.__all__
 
-_LOADED_LATER = (
+_LAZY_MODULES = (
     "bitwise",
     "compat",
     "device_lib",
@@ -157,8 +450,8 @@ _NOT_YET = ("data", "distribute", "estimator", "image", "io", "keras", "optimize
 
 
 def __getattr__(name: str) -> Any:
-    """Load a part of the face when it is first asked for: most programs need few."""
-    if name in _LOADED_LATER:
+    """Import a submodule when it is first used: most programs need few."""
+    if name in _LAZY_MODULES:
         return _import_module(f"berth.{name}")
     if name in _NOT_YET:
         raise AttributeError(f"berth has no tf.{name} yet: docs/ops.md lists what it has.")

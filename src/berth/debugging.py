@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from berth.front.context import context
+from berth.public import public
+
+# --- written by dev/make_api.py: make api
+# isort: split
 from berth.ops.flow.assertions import (
     assert_equal,
     assert_greater,
@@ -52,13 +56,16 @@ __all__ = [
     "get_log_device_placement",
     "set_log_device_placement",
 ]
+# --- end
 
 
+@public("debugging.get_log_device_placement")
 def get_log_device_placement() -> bool:
     """Tell whether placements are logged."""
     return context().logs_placement
 
 
+@public("debugging.set_log_device_placement")
 def set_log_device_placement(enabled: bool) -> None:
     """Log the device of each operation when it runs."""
     program = context()

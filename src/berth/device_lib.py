@@ -15,8 +15,16 @@ from berth.front.proto import (
     repeated_field,
     str_field,
 )
+from berth.public import public_v2
 
-__all__ = ["DeviceAttributes", "list_local_devices"]
+# --- written by dev/make_api.py: make api
+# isort: split
+
+__all__ = [
+    "DeviceAttributes",
+    "list_local_devices",
+]
+# --- end
 
 
 class InterconnectLink(Message):
@@ -35,6 +43,7 @@ class DeviceLocality(Message):
     links = message_field(LocalLinks)
 
 
+@public_v2("device_lib.DeviceAttributes")
 class DeviceAttributes(Message):
     """One device, in TensorFlow's terms."""
 
@@ -47,6 +56,7 @@ class DeviceAttributes(Message):
     xla_global_id = long_field()
 
 
+@public_v2("device_lib.list_local_devices")
 def list_local_devices(session_config: ConfigProto | None = None) -> list[DeviceAttributes]:
     """Make this process's devices, by these options, and describe them; CPU first."""
     devices = context().devices.maker.make(device_options(session_config or ConfigProto()))

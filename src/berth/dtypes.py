@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from berth.public import public, public_value
+
 __all__ = [
     "DType",
     "as_dtype",
@@ -36,6 +38,7 @@ __all__ = [
 ]
 
 
+@public("DType")
 class DType:
     """The type of a tensor's elements."""
 
@@ -163,6 +166,10 @@ string = _make("string", "string", np.object_, "S")
 resource = _make("resource", "resource", np.object_, "R")
 globals()["bool"] = bool_  # TensorFlow's name for it, which is Python's too
 
+for _name in set(__all__) - {"DType", "as_dtype", "bool"}:
+    public_value(__name__, _name, _name)
+public_value(__name__, "bool_", "bool")
+
 FLOATING = (float16, float32, float64)
 INTEGERS = (int8, int16, int32, int64, uint8, uint16, uint32, uint64)
 REAL = FLOATING + INTEGERS
@@ -177,6 +184,7 @@ _BY_PYTHON = {float: float32, int: int32, bool: bool_, complex: complex128, str:
 # TensorFlow reads Python's own types so: a float is a float32, as a constant 1.0 is.
 
 
+@public("as_dtype")
 def as_dtype(value: Any) -> DType:
     """Find a type by its name, its NumPy type, or Python's.
 

@@ -1,5 +1,7 @@
 """``tf.initializers``: first values for variables."""
 
+# --- written by dev/make_api.py: make api
+# isort: split
 from berth.variables.initializers import (
     Constant,
     GlorotNormal,
@@ -37,3 +39,4 @@ __all__ = [
     "VarianceScaling",
     "Zeros",
 ]
+# --- end

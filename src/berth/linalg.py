@@ -1,5 +1,7 @@
 """``tf.linalg``: matrices."""
 
+# --- written by dev/make_api.py: make api
+# isort: split
 from berth.ops.linalg.diagonals import (
     band_part,
     diag,
@@ -66,3 +68,4 @@ __all__ = [
     "trace",
     "triangular_solve",
 ]
+# --- end

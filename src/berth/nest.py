@@ -1,5 +1,7 @@
 """``tf.nest``: structures of lists, tuples and dicts."""
 
+# --- written by dev/make_api.py: make api
+# isort: split
 from berth.graph.nest import (
     assert_same_structure,
     flatten,
@@ -15,3 +17,4 @@ __all__ = [
     "map_structure",
     "pack_sequence_as",
 ]
+# --- end

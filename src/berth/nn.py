@@ -1,5 +1,7 @@
 """``tf.nn``: functions for neural networks."""
 
+# --- written by dev/make_api.py: make api
+# isort: split
 from berth.ops.arrays.depth import depth_to_space, space_to_depth
 from berth.ops.arrays.sorting import in_top_k, top_k
 from berth.ops.elementwise.unary import relu, sigmoid, tanh
@@ -34,7 +36,8 @@ from berth.ops.nn.losses import (
     sparse_softmax_cross_entropy_with_logits,
     weighted_cross_entropy_with_logits,
 )
-from berth.ops.nn.lrn import local_response_normalization, lrn
+from berth.ops.nn.lrn import local_response_normalization
+from berth.ops.nn.lrn import local_response_normalization as lrn
 from berth.ops.nn.normalization import (
     batch_norm_with_global_normalization,
     batch_normalization,
@@ -117,3 +120,4 @@ __all__ = [
     "weighted_moments",
     "zero_fraction",
 ]
+# --- end

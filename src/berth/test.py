@@ -6,12 +6,21 @@ import re
 
 from berth.device_lib import list_local_devices
 from berth.front.deprecation import warn_deprecated
+from berth.public import public
 
-__all__ = ["gpu_device_name", "is_gpu_available"]
+# --- written by dev/make_api.py: make api
+# isort: split
+
+__all__ = [
+    "gpu_device_name",
+    "is_gpu_available",
+]
+# --- end
 
 _CAPABILITY = re.compile(r"compute capability: (\d+)\.(\d+)")
 
 
+@public("test.is_gpu_available")
 def is_gpu_available(
     cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None
 ) -> bool:
@@ -27,6 +36,7 @@ def is_gpu_available(
     return False
 
 
+@public("test.gpu_device_name")
 def gpu_device_name() -> str:
     """Return the name of the first GPU, or an empty string. Makes the devices."""
     for device in list_local_devices():

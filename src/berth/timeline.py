@@ -1,7 +1,10 @@
 """``tensorflow.python.client.timeline``: a traced step, drawn (§8.6)."""
 
-from __future__ import annotations
-
+# --- written by dev/make_api.py: make api
+# isort: split
 from berth.session.timeline import Timeline
 
-__all__ = ["Timeline"]
+__all__ = [
+    "Timeline",
+]
+# --- end

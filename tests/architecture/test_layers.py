@@ -33,13 +33,11 @@ LAYERS = (
     "keras",
     "tools",
 )
-BASE = {"errors", "units", "callsite", "deferred", "dtypes"}
+BASE = {"errors", "units", "callsite", "deferred", "dtypes", "lru", "public"}
 PUBLIC = {
     "berth",
     "__version__",
     "bitwise",
-    "both",
-    "both_math",
     "config",
     "compat",
     "debugging",
@@ -163,7 +161,8 @@ def test_environment_is_read_in_one_place():
 def test_modules_and_functions_stay_small():
     too_long = []
     for path in MODULES:
-        if path.read_text().count("\n") > 400:
+        text = path.read_text()
+        if text.count("\n") > 400 and "# --- written by dev/make_api.py" not in text:
             too_long.append(module_name(path))
         for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno > 50:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
 import inspect
 import pkgutil
+from operator import attrgetter
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -14,8 +18,6 @@ import berth
 PUBLIC = [
     "berth",
     "berth.bitwise",
-    "berth.both",
-    "berth.both_math",
     "berth.compat.v1",
     "berth.compat.v1.initializers",
     "berth.compat.v1.linalg",
@@ -23,7 +25,6 @@ PUBLIC = [
     "berth.compat.v1.nn",
     "berth.compat.v1.random",
     "berth.compat.v1.train",
-    "berth.compat.v1.variables",
     "berth.config",
     "berth.config.experimental",
     "berth.config.threading",
@@ -42,11 +43,38 @@ PUBLIC = [
     "berth.test",
     "berth.timeline",
 ]
+ROOT = Path(__file__).parents[2]
 MODULES = sorted(
     info.name
     for info in pkgutil.walk_packages(berth.__path__, "berth.")
     if not info.name.endswith("__main__")
 )
+
+
+@pytest.fixture(scope="module")
+def make_api() -> ModuleType:
+    script = ROOT / "dev" / "make_api.py"
+    spec = importlib.util.spec_from_file_location("make_api", script)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.load_everything()
+    return module
+
+
+def test_public_modules_are_current(make_api):
+    """Run `make api` if this fails: it writes them."""
+    stale = [p for p in make_api.public_modules() if p.read_text() != make_api.current(p)]
+    assert stale == []
+
+
+def test_every_declared_name_is_public(make_api):
+    for declared in make_api.DECLARED:
+        owner, _, name = declared.path.rpartition(".")
+        root = importlib.import_module("berth" if declared.api == "v2" else "berth.compat.v1")
+        module = attrgetter(owner)(root) if owner else root
+        source = importlib.import_module(declared.module)
+        assert getattr(module, name) is getattr(source, declared.attribute), declared
 
 
 @pytest.mark.parametrize("name", PUBLIC)
@@ -85,6 +113,14 @@ def test_docstrings_tell_the_truth(name, eager):
     module = importlib.import_module(name)
     assert module.__doc__, f"{name} has no docstring"
     assert doctest.testmod(module, optionflags=doctest.NORMALIZE_WHITESPACE).failed == 0
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for each in list(vars(module).values()):
+        # Functions that `berth.ops.declare` made: doctest finds only those written here.
+        made = inspect.isfunction(each) and each.__globals__ is not vars(module)
+        if made and each.__module__ == name:
+            for test in doctest.DocTestFinder().find(each, each.__name__, globs=vars(module)):
+                runner.run(test)
+    assert runner.failures == 0
 
 
 def test_version_is_the_distribution_s():

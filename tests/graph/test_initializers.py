@@ -75,7 +75,7 @@ def test_shape_of_values_is_verified():
 @pytest.mark.parametrize("make", [v1.Constant, v2.Constant])
 def test_values_must_be_plain(make):
     """[TF]."""
-    with pytest.raises(TypeError, match=r"Invalid type for initial value=.* of type: Tensor"):
+    with pytest.raises(TypeError, match=r"Invalid type for initial value=.* of type: SymbolicTensor"):
         make(tf.constant(1.0))
 
 

@@ -14,6 +14,7 @@ from tests.ops.calls import Case
 from tests.ops.formulas import FORMULAS, dtypes_of, operands
 from tests.ops.layer_cases import LAYER_CASES, LAYER_LARGE
 from tests.ops.math_cases import MATH_CASES, MATH_LARGE
+from tests.ops.samples import all_samples
 from tests.ops.state_cases import CALL_CASES, STATE_CASES
 
 for package in (berth.ops, berth.graph):
@@ -32,6 +33,7 @@ ELEMENTWISE_CASES: list[Case] = [
     for name, formula in FORMULAS.items()
 ]
 EVERY = [
+    *all_samples(),
     *BASIC_CASES,
     *ARRAY_CASES,
     *MATH_CASES,

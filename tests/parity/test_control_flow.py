@@ -20,7 +20,7 @@ from berth.control_flow.while_loop import while_loop, while_loop_v1
 from berth.eager.mode import set_eager
 from berth.errors import InvalidArgumentError, OutOfRangeError
 from berth.graph.nest import map_structure
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.strings import numpy_function
 from berth.ops.flow.control import Assert, tuple, tuple_v1
 
@@ -247,10 +247,12 @@ def run(result, feeds=None):
 
 def test_single_results_are_no_lists(graph):
     p = a_bool()
-    assert isinstance(cond_v1(p, lambda: [tf.constant(1)], lambda: [tf.constant(2)]), Tensor)
+    assert isinstance(
+        cond_v1(p, lambda: [tf.constant(1)], lambda: [tf.constant(2)]), SymbolicTensor
+    )
     kept = cond_v1(p, lambda: [tf.constant(1)], lambda: [tf.constant(2)], strict=True)
     assert isinstance(kept, list)
-    assert isinstance(while_loop_v1(lambda i: i < 3, lambda i: i + 1, [0]), Tensor)
+    assert isinstance(while_loop_v1(lambda i: i < 3, lambda i: i + 1, [0]), SymbolicTensor)
     looped = while_loop_v1(lambda i: i < 3, lambda i: i + 1, [0], return_same_structure=True)
     assert isinstance(looped, list)
 

@@ -17,13 +17,13 @@ import numpy as np
 
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.evaluate import evaluate
 from berth.ops.opdef import Access
 from berth.plan.layout import LARGE
 from berth.plan.plan import Plan, Step, Storage, Value
 
-Feeds = Mapping[Tensor, np.ndarray]
+Feeds = Mapping[SymbolicTensor, np.ndarray]
 END = 10**9
 """A position after all steps."""
 
@@ -47,16 +47,18 @@ class NaiveSession:
         other.variables = dict(self.variables)
         return other
 
-    def run(self, fetches: Sequence[Tensor | Operation], feeds: Feeds) -> list[Any]:
+    def run(self, fetches: Sequence[SymbolicTensor | Operation], feeds: Feeds) -> list[Any]:
         """Compute what is fetched; None for an operation."""
-        values: dict[Tensor, Any] = dict(feeds)
+        values: dict[SymbolicTensor, Any] = dict(feeds)
         for op in sorted(needed(fetches, feeds), key=lambda op: op.number):
             outputs = self._compute(op, values)
             for tensor, value in zip(op.outputs, outputs, strict=True):
                 values.setdefault(tensor, value)  # unless it is fed
-        return [self._deref(values[f]) if isinstance(f, Tensor) else None for f in fetches]
+        return [
+            self._deref(values[f]) if isinstance(f, SymbolicTensor) else None for f in fetches
+        ]
 
-    def _compute(self, op: Operation, values: dict[Tensor, Any]) -> list[Any]:
+    def _compute(self, op: Operation, values: dict[SymbolicTensor, Any]) -> list[Any]:
         definition = op.definition
         if op.type == "Placeholder":
             return [values[op.outputs[0]]]
@@ -90,13 +92,13 @@ class NaiveSession:
         return value
 
 
-def needed(fetches: Iterable[Tensor | Operation], feeds: Feeds) -> set[Operation]:
+def needed(fetches: Iterable[SymbolicTensor | Operation], feeds: Feeds) -> set[Operation]:
     """Return the operations that must run: what is fetched needs them, or waits for them."""
     seen: set[Operation] = set()
     stack = [f for f in fetches if f not in feeds]
     while stack:
         item = stack.pop()
-        op = item.op if isinstance(item, Tensor) else item
+        op = item.op if isinstance(item, SymbolicTensor) else item
         if op not in seen:
             seen.add(op)
             stack += [tensor for tensor in op.inputs if tensor not in feeds]
@@ -132,7 +134,7 @@ def check_copies(plan: Plan, devices: Mapping[Operation, int]) -> None:
     assert all(n == 1 for (tensor, *_), n in Counter(copies).items() if not tensor.dtype.is_ref)
 
 
-def _working_ops(plan: Plan, fed: set[Tensor]) -> set[Operation]:
+def _working_ops(plan: Plan, fed: set[SymbolicTensor]) -> set[Operation]:
     """Find the operations that must be steps: needed, and not known beforehand."""
     folded = set(plan.folded)
     working: set[Operation] = set()
@@ -155,7 +157,7 @@ def _working_ops(plan: Plan, fed: set[Tensor]) -> set[Operation]:
     return working
 
 
-def _changes_something(tensor: Tensor, fed: set[Tensor]) -> bool:
+def _changes_something(tensor: SymbolicTensor, fed: set[SymbolicTensor]) -> bool:
     """Tell whether to compute a tensor does more than that: a shape waits for it then."""
     return any(
         op.definition.is_stateful
@@ -165,7 +167,7 @@ def _changes_something(tensor: Tensor, fed: set[Tensor]) -> bool:
     )
 
 
-def _device_inputs(op: Operation) -> list[Tensor]:
+def _device_inputs(op: Operation) -> list[SymbolicTensor]:
     """List the inputs that are taken from the device's memory: all but host inputs."""
     hosts = {position % len(op.inputs) for position in op.definition.host_inputs}
     return [tensor for position, tensor in enumerate(op.inputs) if position not in hosts]

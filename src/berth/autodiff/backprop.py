@@ -17,13 +17,14 @@ from typing import Any
 from berth.dtypes import bool_, resource
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import IDENTITY, constant, identity
 from berth.ops.arrays.filling import fill, zeros_like
 from berth.ops.arrays.indexed_slices import IndexedSlices, as_dense, total
 from berth.ops.arrays.metadata import shape
 from berth.ops.gradient import RecordedOp, gradient_of
 from berth.ops.opdef import Access
+from berth.public import public
 from berth.variables.variable import Variable
 
 Within = Callable[[Any], AbstractContextManager[Any]]
@@ -89,7 +90,11 @@ def _call(function: Callable[..., Any], op: RecordedOp, grads: Sequence[Any]) ->
 
 def _share_shape(tensor: Any, grad: Any) -> None:
     """Let a gradient know the shape that it must have: that of its tensor."""
-    if isinstance(grad, Tensor) and grad.dims != tensor.dims and is_differentiable(tensor):
+    if (
+        isinstance(grad, SymbolicTensor)
+        and grad.dims != tensor.dims
+        and is_differentiable(tensor)
+    ):
         grad.set_shape(tensor.shape)
 
 
@@ -102,6 +107,7 @@ def is_differentiable(tensor: Any) -> bool:
 # --- graphs -------------------------------------------------------------------------------
 
 
+@public("gradients")
 def gradients(
     ys: Any,
     xs: Any,
@@ -164,13 +170,13 @@ def _graph_of(values: Sequence[Any]) -> Graph:
     )
 
 
-def _target(graph: Graph, y: Any, position: int) -> Tensor:
+def _target(graph: Graph, y: Any, position: int) -> SymbolicTensor:
     """Return the tensor that goes back: of a variable, its value."""
     y = y.values if isinstance(y, IndexedSlices) else y
     return graph.convert(y, None, f"y_{position}")
 
 
-def _source(graph: Graph, x: Any, position: int) -> Tensor:
+def _source(graph: Graph, x: Any, position: int) -> SymbolicTensor:
     """Return the tensor whose gradient is meant: of a variable, the variable itself."""
     if isinstance(x, Variable):
         return x.handle
@@ -181,7 +187,7 @@ def _source(graph: Graph, x: Any, position: int) -> Tensor:
 # --- where it starts ----------------------------------------------------------------------
 
 
-def _seeds(targets: Sequence[Tensor], grad_ys: Any, place: Within) -> dict[int, Any]:
+def _seeds(targets: Sequence[SymbolicTensor], grad_ys: Any, place: Within) -> dict[int, Any]:
     """Return the gradients that targets start with; those of a target given twice add up."""
     given = _listed(grad_ys) if grad_ys is not None else [None] * len(targets)
     if len(given) != len(targets):
@@ -193,7 +199,7 @@ def _seeds(targets: Sequence[Tensor], grad_ys: Any, place: Within) -> dict[int, 
     return {key: total(parts) for key, parts in starts.items()}
 
 
-def _seed(target: Tensor, seed: Any, position: int) -> Any:
+def _seed(target: SymbolicTensor, seed: Any, position: int) -> Any:
     """Return the gradient that a target starts with: as it is given, or ones."""
     dtype = target.dtype.base_dtype
     if isinstance(seed, IndexedSlices):
@@ -214,7 +220,7 @@ def _is_typed(seed: Any) -> bool:
     return hasattr(seed, "dtype")
 
 
-def _check_seed(target: Tensor, seed: Tensor) -> None:
+def _check_seed(target: SymbolicTensor, seed: SymbolicTensor) -> None:
     """Raise TypeError if a gradient is of another kind than what it is the gradient of."""
     if seed.dtype.is_complex != target.dtype.is_complex:
         kind, must = (
@@ -232,7 +238,9 @@ def _check_seed(target: Tensor, seed: Tensor) -> None:
 
 
 def between(
-    sources: Sequence[Tensor], targets: Sequence[Tensor], stopped: Sequence[Tensor]
+    sources: Sequence[SymbolicTensor],
+    targets: Sequence[SymbolicTensor],
+    stopped: Sequence[SymbolicTensor],
 ) -> list[Operation]:
     """List the operations on a way from a source to a target, the last first.
 
@@ -250,12 +258,12 @@ def between(
     return ways[::-1]
 
 
-def _leads_on(tensor: Tensor) -> bool:
+def _leads_on(tensor: SymbolicTensor) -> bool:
     """Tell whether gradients go through a tensor: numbers, or a variable that holds them."""
     return is_differentiable(tensor) or tensor.dtype is resource
 
 
-def _needed(targets: Sequence[Tensor]) -> set[Operation]:
+def _needed(targets: Sequence[SymbolicTensor]) -> set[Operation]:
     needed: set[Operation] = set()
     stack = [tensor.op for tensor in targets]
     while stack:

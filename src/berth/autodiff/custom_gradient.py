@@ -18,7 +18,7 @@ from berth.dtypes import ALL
 from berth.graph.nest import flatten, pack_sequence_as
 from berth.graph.recording import stop_recording
 from berth.ops import compose
-from berth.ops.builder import apply
+from berth.ops.builder import apply, apply_list
 from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import (
     Attrs,
@@ -30,14 +30,15 @@ from berth.ops.opdef import (
     all_devices,
     make_calls,
 )
-from berth.ops.rules import bind_nothing, everywhere_but_strings, like_first
+from berth.ops.rules import all_devices_but_strings, bind_nothing, like_first
+from berth.public import public
 
 CUSTOM_GRADIENT = OpDef(
     "CustomGradient",
     "value:T arguments:Any*",
     like_first,
     types={"T": ALL},
-    kernels=everywhere_but_strings(bind_nothing),
+    kernels=all_devices_but_strings(bind_nothing),
     is_alias=True,
 )
 
@@ -64,6 +65,7 @@ def _ask_the_function(op: RecordedOp, *grads: Any) -> Sequence[Any]:
     return [*[None] * len(grads), *op.attrs["way_back"](*grads)]
 
 
+@public("custom_gradient")
 def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
     """Let a function say its own gradient: it returns its result, and a function.
 
@@ -112,7 +114,7 @@ class _WithGradient:
             passed = [apply(CUSTOM_GRADIENT, inputs, {"way_back": way_back})]
         else:
             attrs = {"way_back": way_back, "n_values": len(values)}
-            passed = apply(CUSTOM_GRADIENT_N, inputs, attrs)
+            passed = apply_list(CUSTOM_GRADIENT_N, inputs, attrs)
         return pack_sequence_as(result, passed)
 
 

@@ -27,6 +27,7 @@ from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.builder import current
 from berth.ops.compose import is_tensor
 from berth.ops.opdef import Attrs
+from berth.public import public_v2
 
 
 class Record:
@@ -52,6 +53,7 @@ class Record:
 _log = logging.getLogger("berth")
 
 
+@public_v2("GradientTape")
 class GradientTape:
     """Write operations down, for gradients."""
 

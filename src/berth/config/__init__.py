@@ -9,6 +9,9 @@ query, a ``tf.device`` block, or the first operation.
 """
 
 from berth.config import experimental, threading
+
+# --- written by dev/make_api.py: make api
+# isort: split
 from berth.config.devices import (
     get_logical_device_configuration,
     get_soft_device_placement,
@@ -27,7 +30,6 @@ __all__ = [
     "LogicalDevice",
     "LogicalDeviceConfiguration",
     "PhysicalDevice",
-    "experimental",
     "get_logical_device_configuration",
     "get_soft_device_placement",
     "get_visible_devices",
@@ -37,5 +39,7 @@ __all__ = [
     "set_logical_device_configuration",
     "set_soft_device_placement",
     "set_visible_devices",
-    "threading",
 ]
+# --- end
+
+__all__ += ["experimental", "threading"]

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from berth.devices.physical import PhysicalDevice
+from berth.front.context import context
+from berth.front.deprecation import warn_deprecated
+from berth.public import public
+
+# --- written by dev/make_api.py: make api
+# isort: split
 from berth.config.devices import (
     get_logical_device_configuration as get_virtual_device_configuration,
 )
@@ -17,9 +24,6 @@ from berth.config.devices import (
     set_logical_device_configuration as set_virtual_device_configuration,
 )
 from berth.devices.device import LogicalDeviceConfiguration as VirtualDeviceConfiguration
-from berth.devices.physical import PhysicalDevice
-from berth.front.context import context
-from berth.front.deprecation import warn_deprecated
 
 __all__ = [
     "VirtualDeviceConfiguration",
@@ -38,20 +42,24 @@ __all__ = [
     "set_virtual_device_configuration",
     "set_visible_devices",
 ]
+# --- end
 
 _POLICIES = ("silent", "silent_for_int32", "warn", "explicit")
 
 
+@public("config.experimental.get_memory_growth")
 def get_memory_growth(device: PhysicalDevice) -> bool | None:
     """Return whether a GPU's memory grows as needed; None if that was not set."""
     return context().devices.growth(device)
 
 
+@public("config.experimental.set_memory_growth")
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
     """Let a GPU's memory grow as needed, in place of taking nearly all at once."""
     context().devices.set_growth(device, enable)
 
 
+@public("config.experimental.get_device_details")
 def get_device_details(device: PhysicalDevice) -> dict[str, Any]:
     """Return a GPU's name and compute capability, and whether it is simulated."""
     if not isinstance(device, PhysicalDevice):
@@ -64,17 +72,20 @@ def get_device_details(device: PhysicalDevice) -> dict[str, Any]:
     return context().devices.details(device)
 
 
+@public("config.experimental.get_memory_info")
 def get_memory_info(device: str) -> dict[str, int]:
     """Return the bytes that a device's tensors hold now, and held at most."""
     stats = context().open().find(device).arena.stats
     return {"current": stats.in_use_bytes, "peak": stats.peak_bytes}
 
 
+@public("config.experimental.reset_memory_stats")
 def reset_memory_stats(device: str) -> None:
     """Start measuring the peak anew."""
     context().open().find(device).arena.stats.clear()
 
 
+@public("config.experimental.get_memory_usage")
 def get_memory_usage(device: str) -> int:
     """Return the bytes that a device's tensors hold now (deprecated)."""
     warn_deprecated(
@@ -84,11 +95,13 @@ def get_memory_usage(device: str) -> int:
     return get_memory_info(device)["current"]
 
 
+@public("config.experimental.get_device_policy")
 def get_device_policy() -> str:
     """Return what happens when an operation's input is on another device."""
     return context().eager_scope.device_policy or context().switches.device_policy
 
 
+@public("config.experimental.set_device_policy")
 def set_device_policy(device_policy: str | None) -> None:
     """Choose what happens when an input is on another device.
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from berth.errors import explain
 from berth.front.context import context
+from berth.public import public
+
+# --- written by dev/make_api.py: make api
+# isort: split
 
 __all__ = [
     "get_inter_op_parallelism_threads",
@@ -11,13 +15,16 @@ __all__ = [
     "set_inter_op_parallelism_threads",
     "set_intra_op_parallelism_threads",
 ]
+# --- end
 
 
+@public("config.threading.get_intra_op_parallelism_threads")
 def get_intra_op_parallelism_threads() -> int:
     """Return how many threads one operation may use."""
     return context().switches.intra_op_threads or 0
 
 
+@public("config.threading.set_intra_op_parallelism_threads")
 def set_intra_op_parallelism_threads(num_threads: int) -> None:
     """Set how many threads one operation may use, before the devices are opened."""
     switches = context().switches
@@ -25,11 +32,13 @@ def set_intra_op_parallelism_threads(num_threads: int) -> None:
     switches.intra_op_threads = num_threads
 
 
+@public("config.threading.get_inter_op_parallelism_threads")
 def get_inter_op_parallelism_threads() -> int:
     """Return how many operations may run at once."""
     return context().switches.inter_op_threads or 0
 
 
+@public("config.threading.set_inter_op_parallelism_threads")
 def set_inter_op_parallelism_threads(num_threads: int) -> None:
     """Set how many operations may run at once, before the devices are opened."""
     switches = context().switches

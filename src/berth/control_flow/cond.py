@@ -16,7 +16,7 @@ from berth.dtypes import bool_, int32
 from berth.graph.graph import Graph
 from berth.graph.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import identity
 from berth.ops.arrays.indexed_slices import as_dense
 from berth.ops.arrays.joining import stack
@@ -27,6 +27,7 @@ from berth.ops.elementwise.compare import less_equal
 from berth.ops.flow.calls import CASE, IF, Kind
 from berth.ops.flow.control import Assert
 from berth.ops.reductions.reduction import reduce_sum
+from berth.public import public, public_v1, public_v2
 
 Function = Callable[..., Any]
 
@@ -40,6 +41,7 @@ def building() -> Graph | None:
 # --- one of two -----------------------------------------------------------------------------
 
 
+@public_v2("cond")
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
     """Call one of two functions: the first if `pred` is true. Both return the same structure.
 
@@ -50,6 +52,7 @@ def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None 
     return _cond(pred, true_fn, false_fn, name, lambda result: result)
 
 
+@public_v1("cond")
 def cond_v1(
     pred: Any,
     true_fn: Any = None,
@@ -100,7 +103,7 @@ def _cond(
 def _choose(
     here: Graph,
     kind: Kind,
-    choice: Tensor,
+    choice: SymbolicTensor,
     functions: Sequence[Function],
     names: Sequence[str],
     scope: str,
@@ -124,7 +127,7 @@ def _choose(
     return pack_sequence_as(results[0], leaves)
 
 
-def _branch(graph: BodyGraph, function: Function, choice: Tensor) -> Any:
+def _branch(graph: BodyGraph, function: Function, choice: SymbolicTensor) -> Any:
     """Call a function; return what it does as tensors of its graph."""
 
     def returned(leaf: Any) -> Any:
@@ -170,6 +173,7 @@ def _check_alike(here: Graph, first: Any, other: Any, name: str, other_name: str
 # --- one of several -------------------------------------------------------------------------
 
 
+@public("switch_case")
 def switch_case(
     branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case"
 ) -> Any:
@@ -225,6 +229,7 @@ def _in_order(branch_fns: Any, default: Any) -> list[Function]:
     return functions if default is None else [*functions, default]
 
 
+@public("case")
 def case(
     pred_fn_pairs: Any,
     default: Any = None,
@@ -284,7 +289,7 @@ def _checked_pairs(pred_fn_pairs: Any) -> list[tuple[Any, Function]]:
 
 
 def _name_of(tensor: Any) -> str:
-    return tensor.name if isinstance(tensor, Tensor) else "?"
+    return tensor.name if isinstance(tensor, SymbolicTensor) else "?"
 
 
 def _first_that_holds(

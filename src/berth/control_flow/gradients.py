@@ -28,7 +28,7 @@ from berth.control_flow.subgraph import (
 from berth.graph.func_graph import is_variable
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.filling import zeros, zeros_like
 from berth.ops.arrays.indexed_slices import as_dense
 from berth.ops.builder import current
@@ -45,9 +45,9 @@ class _BackwardBody:
         self.position = position
         self.body: Subgraph = call.attrs["bodies"][position]
         self.graph = BodyGraph(f"{self.body.graph.name}_grad", here)
-        self.symbols: dict[int, Tensor] = {}
+        self.symbols: dict[int, SymbolicTensor] = {}
         """For each seeded output of the body, what stands for its gradient."""
-        self.grads: dict[int, Tensor] = {}
+        self.grads: dict[int, SymbolicTensor] = {}
         """What it finds: gradients, by the positions of the inputs of the call."""
         self.graph.trace(self._build, seeded)
 
@@ -73,9 +73,10 @@ class _BackwardBody:
             if grad is not None:
                 grad = graph.convert(as_dense(grad))
                 known = self.grads.get(position)
-                self.grads[position] = grad if known is None else known + grad
+                total: Any = grad if known is None else known + grad
+                self.grads[position] = total
 
-    def _sources(self) -> list[tuple[int, Tensor]]:
+    def _sources(self) -> list[tuple[int, SymbolicTensor]]:
         """List what may have a gradient, each with the input of the call that it is."""
         pairs = zip(self.body.takes, self.body.symbols, strict=True)
         sources = [(position, t) for position, t in pairs if is_differentiable(t)]
@@ -87,7 +88,7 @@ class _BackwardBody:
     def _beside(self, op: Any) -> Any:
         return self.graph.device(op.device) if op.device else nullcontext()
 
-    def grad_for(self, position: int) -> Tensor:
+    def grad_for(self, position: int) -> SymbolicTensor:
         """Return the gradient of an input of the call; zeros, if there is none."""
         if position not in self.grads:
             made = self.graph.trace(_zeros_for, self.call.inputs[position])
@@ -103,10 +104,10 @@ class _BackwardBody:
 
     def is_inside(self, outer: Any) -> bool:
         """Tell whether a tensor is one of the forward body's."""
-        return isinstance(outer, Tensor) and outer.graph is self.body.graph
+        return isinstance(outer, SymbolicTensor) and outer.graph is self.body.graph
 
 
-def _zeros_for(tensor: Tensor) -> Any:
+def _zeros_for(tensor: SymbolicTensor) -> Any:
     if not is_variable(tensor):
         return zeros_like(tensor)
     variable = variable_of(tensor)
@@ -234,18 +235,20 @@ class _BackwardLoop:
         rows = dict(zip(in_rows, made.outputs[len(starts) + 1 :], strict=True))
         return _spread(len(call.inputs), {**ends, **rows})
 
-    def _sum_symbol(self, position: int) -> Tensor:
+    def _sum_symbol(self, position: int) -> SymbolicTensor:
         grad = self._back.grads[position]
         return self._back.graph.add_input(grad.dtype, grad.dims, "sum")
 
-    def _outputs(self, sums: Mapping[int, Tensor], in_rows: Sequence[int]) -> list[Tensor]:
+    def _outputs(
+        self, sums: Mapping[int, SymbolicTensor], in_rows: Sequence[int]
+    ) -> list[SymbolicTensor]:
         """Return what an iteration gives: the next variables, and rows."""
         grads, symbols = self._back.grads, self._back.symbols
         following = []
         for k in self._variables:
             grad = grads.get(self._first + k)
             following.append(zeros_like(symbols[k]) if grad is None else grad)
-        added = [symbol + grads[position] for position, symbol in sums.items()]
+        added: list[Any] = [symbol + grads[position] for position, symbol in sums.items()]
         return [*following, *added, *(grads[position] for position in in_rows)]
 
     def _take_histories(self) -> list[int]:

@@ -16,7 +16,7 @@ from berth.dtypes import DType, as_dtype
 from berth.errors import InvalidArgumentError, OutOfRangeError
 from berth.graph.graph import Graph
 from berth.graph.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import expand_dims, stop_gradient
 from berth.ops.arrays.filling import zeros
 from berth.ops.arrays.indexed_slices import as_dense
@@ -26,6 +26,7 @@ from berth.ops.builder import current
 from berth.ops.compose import is_tensor, scope
 from berth.ops.flow.calls import FOR_EACH
 from berth.ops.shape import Dims, merge
+from berth.public import public
 
 Function = Callable[..., Any]
 Step = Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]
@@ -96,7 +97,7 @@ def _known_counts(elems: Sequence[Any]) -> list[int]:
     return [elem.dims[0] for elem in elems if elem.dims and elem.dims[0] is not None]
 
 
-def _check_kept(start: Tensor, after: Tensor) -> None:
+def _check_kept(start: SymbolicTensor, after: SymbolicTensor) -> None:
     if after.dtype is not start.dtype.base_dtype:
         raise TypeError(
             f"Loop var {start.name} enters the loop with type {start.dtype!r} but has type "
@@ -122,7 +123,7 @@ def _elements(elems: Any) -> list[Any]:
             f"{elems}, which does not contain any Tensors."
         )
     tensors = [here.convert(as_dense(elem)) for elem in flatten(elems)]
-    tensors = [value_of(elem) if isinstance(elem, Tensor) else elem for elem in tensors]
+    tensors = [value_of(elem) if isinstance(elem, SymbolicTensor) else elem for elem in tensors]
     if any(elem.dims == () for elem in tensors):
         raise ValueError("Elements in elems must be 1+ dimensional Tensors, not scalars")
     known = _known_counts(tensors)
@@ -135,7 +136,7 @@ def _elements(elems: Any) -> list[Any]:
 def _converted(leaf: Any, dtype: DType | None = None) -> Any:
     here: Any = current()
     tensor = here.convert(as_dense(leaf), None if is_tensor(leaf) else dtype)
-    return value_of(tensor) if isinstance(tensor, Tensor) else tensor
+    return value_of(tensor) if isinstance(tensor, SymbolicTensor) else tensor
 
 
 def _check_callable(fn: Any, name: str) -> None:
@@ -150,6 +151,7 @@ def _finished(result: Any, back_prop: bool) -> Any:
 # --- map ------------------------------------------------------------------------------------
 
 
+@public("map_fn")
 def map_fn(
     fn: Any,
     elems: Any,
@@ -208,6 +210,7 @@ def _row(leaf: Any, dtype: DType) -> Any:
 # --- fold and scan --------------------------------------------------------------------------
 
 
+@public("foldl")
 def foldl(
     fn: Any,
     elems: Any,
@@ -227,6 +230,7 @@ def foldl(
         return _finished(_fold(fn, elems, initializer, reverse=False)[0], back_prop)
 
 
+@public("foldr")
 def foldr(
     fn: Any,
     elems: Any,
@@ -246,6 +250,7 @@ def foldr(
         return _finished(_fold(fn, elems, initializer, reverse=True)[0], back_prop)
 
 
+@public("scan")
 def scan(
     fn: Any,
     elems: Any,

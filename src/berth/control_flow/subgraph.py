@@ -16,7 +16,7 @@ from berth.graph.func_graph import FuncGraph, is_variable, variable_behind
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, stop_recording
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import identity
 from berth.ops.flow.calls import LOOPS, Kind, row_type
 from berth.ops.opdef import Attrs
@@ -26,13 +26,13 @@ class Subgraph(NamedTuple):
     """What a call may run."""
 
     graph: FuncGraph
-    outputs: tuple[Tensor | None, ...]
+    outputs: tuple[SymbolicTensor | None, ...]
     """What it gives; None for what only another body of the call gives."""
     takes: tuple[int, ...]
     """For each of its placeholders, which input of the call it is."""
 
     @property
-    def symbols(self) -> list[Tensor]:
+    def symbols(self) -> list[SymbolicTensor]:
         """The placeholders: of what it is given, and of what it takes from outside."""
         return [*self.graph.inputs, *(inner for _, inner in self.graph.captures)]
 
@@ -69,7 +69,7 @@ class BodyGraph(FuncGraph):
         """Whether it does more than to compute its outputs from what it takes."""
         return any(op.definition.is_stateful and not op.definition.is_source for op in self.ops)
 
-    def _captured(self, outer: Any) -> Tensor:
+    def _captured(self, outer: Any) -> SymbolicTensor:
         if outer.dtype.is_ref and outer.op.inputs:  # the variable, after a write
             self.waits.append(outer.op)
         return super()._captured(outer)
@@ -112,7 +112,7 @@ class Part(NamedTuple):
     """A body to be: how its graph's inputs are given is up to who makes the call."""
 
     graph: BodyGraph
-    outputs: Sequence[Tensor]
+    outputs: Sequence[SymbolicTensor]
     takes: Sequence[int]
     """For each of the graph's inputs, which input of the call it is."""
 
@@ -156,10 +156,10 @@ def add_call(
     return call
 
 
-def value_of(tensor: Tensor) -> Tensor:
+def value_of(tensor: SymbolicTensor) -> SymbolicTensor:
     """Return a tensor as a value: what a reference refers to."""
     if tensor.dtype.is_ref:
-        value: Tensor = identity(tensor)
+        value: SymbolicTensor = identity(tensor)
         return value
     return tensor
 
@@ -173,7 +173,7 @@ def positions_of_variables(call: Operation) -> dict[int, int]:
     }
 
 
-def give_out(call: Operation, position: int, inner: Tensor) -> Tensor:
+def give_out(call: Operation, position: int, inner: SymbolicTensor) -> SymbolicTensor:
     """Let a call give a tensor of one of its bodies too; return what it gives.
 
     Of a loop, these are the values of all iterations, one below the other.

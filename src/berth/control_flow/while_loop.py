@@ -16,7 +16,7 @@ from berth.control_flow.subgraph import BodyGraph, Part, add_call, value_of
 from berth.dtypes import bool_, int32
 from berth.graph.graph import Graph
 from berth.graph.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import stop_gradient
 from berth.ops.arrays.indexed_slices import as_dense
 from berth.ops.builder import current
@@ -24,10 +24,12 @@ from berth.ops.compose import is_tensor
 from berth.ops.elementwise.compare import less, logical_and
 from berth.ops.flow.calls import WHILE
 from berth.ops.shape import Dims, TensorShape, read_dims
+from berth.public import public_v1, public_v2
 
 Function = Callable[..., Any]
 
 
+@public_v2("while_loop")
 def while_loop(
     cond: Any,
     body: Any,
@@ -66,6 +68,7 @@ def while_loop(
         return pack_sequence_as(loop_vars, loop.build(cond, body, inner))
 
 
+@public_v1("while_loop")
 def while_loop_v1(
     cond: Any,
     body: Any,
@@ -126,7 +129,7 @@ class _Loop:
                 for pair in zip(self._starts, flatten(_as_leaves(invariants)), strict=True)
             ]
 
-    def _invariant(self, start: Tensor, given: Any) -> Dims:
+    def _invariant(self, start: SymbolicTensor, given: Any) -> Dims:
         """Read what stays the same of a loop variable's shape; it must fit at the start."""
         dims = read_dims(getattr(given.shape, "shape", given.shape))
         if not _is_within(start.dims, dims):
@@ -137,7 +140,7 @@ class _Loop:
             )
         return dims
 
-    def build(self, cond: Function, body: Function, scope: str) -> list[Tensor]:
+    def build(self, cond: Function, body: Function, scope: str) -> list[SymbolicTensor]:
         """Add the loop; return the variables at its end."""
         starts, dims = list(self._starts), list(self._dims)
         if self._most is not None:  # a variable of our own counts
@@ -160,14 +163,14 @@ class _Loop:
         return call.outputs[: len(self._starts)]
 
     def _body_graph(
-        self, label: str, scope: str, starts: Sequence[Tensor], dims: Sequence[Dims]
+        self, label: str, scope: str, starts: Sequence[SymbolicTensor], dims: Sequence[Dims]
     ) -> BodyGraph:
         graph = BodyGraph(f"{scope[:-1].replace('/', '_')}_{label}", self._here)
         for start, known in zip(starts, dims, strict=True):
             graph.add_input(start.dtype.base_dtype, known, start.op.name.rpartition("/")[2])
         return graph
 
-    def _holds(self, graph: BodyGraph, cond: Function) -> Tensor:
+    def _holds(self, graph: BodyGraph, cond: Function) -> SymbolicTensor:
         variables = graph.inputs[: len(self._starts)]
         result = cond(*pack_sequence_as(self._loop_vars, variables))
         if isinstance(result, list | tuple):
@@ -187,7 +190,7 @@ class _Loop:
             )
         return holds
 
-    def _following(self, graph: BodyGraph, body: Function) -> list[Tensor]:
+    def _following(self, graph: BodyGraph, body: Function) -> list[SymbolicTensor]:
         """Return what the loop variables are after an iteration; they keep types and shapes."""
         symbols = graph.inputs[: len(self._starts)]
         result = body(*pack_sequence_as(self._loop_vars, symbols))
@@ -199,7 +202,8 @@ class _Loop:
             _check_kept(start, dims, tensor)
             following.append(tensor)
         if self._most is not None:
-            following.append(graph.inputs[-1] + 1)
+            count: Any = graph.inputs[-1] + 1
+            following.append(count)
         return following
 
 
@@ -219,7 +223,7 @@ class _Shape:
         self.shape = shape
 
 
-def _check_kept(start: Tensor, dims: Dims, after: Tensor) -> None:
+def _check_kept(start: SymbolicTensor, dims: Dims, after: SymbolicTensor) -> None:
     if after.dtype is not start.dtype.base_dtype:
         raise TypeError(
             f"Loop var {start.name} enters the loop with type {start.dtype!r} but has type "

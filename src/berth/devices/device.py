@@ -12,16 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from berth.backends.base import Array, Region, Stream
+from berth.backends.kinds import kind_of
 from berth.devices.full_name import LOCAL_HOST
 from berth.devices.physical import Hardware
 from berth.memory.arena import Arena, ArenaOptions
 from berth.memory.buffer import Buffer, Holder
 from berth.memory.limits import Limit
+from berth.public import public
 
 CPU_LIMIT = Limit(2**28, "nominal: memory of the CPU is not bounded")
 _log = logging.getLogger("berth")
 
 
+@public("config.LogicalDevice")
 class LogicalDevice(NamedTuple):
     """A device of this program, as ``tf.config`` names it."""
 
@@ -29,6 +32,7 @@ class LogicalDevice(NamedTuple):
     device_type: str
 
 
+@public("config.LogicalDeviceConfiguration", "config.experimental.VirtualDeviceConfiguration")
 class LogicalDeviceConfiguration(NamedTuple):
     """What one logical device on a physical one is to be. Memory is in MB of 2^20."""
 
@@ -74,19 +78,20 @@ class Device:
         self.growth = growth
         self.priority = priority
         self.device_type = hardware.info.device_type
+        self.kind = kind_of(self.device_type)
+        self.is_host = self.kind.is_host
         self.full_name = replace(LOCAL_HOST, type=self.device_type, index=index)
         self.name = str(self.full_name)
         self.short_name = f"{self.device_type}:{index}"
         self.logical = LogicalDevice(f"/device:{self.short_name}", self.device_type)
         self.incarnation = int.from_bytes(os.urandom(8), "big") // 2 + 1
         """A number that no other device has had, not even one of the same name."""
-        is_gpu = self.device_type == "GPU"
         self.arena = Arena(
-            f"GPU_{index}_bfc" if is_gpu else "cpu",
+            self.kind.allocator_name.format(index=index),
             HardwareSource(hardware),
-            limit.nbytes if is_gpu else hardware.info.memory_bytes,
+            limit.nbytes if self.kind.has_limit else hardware.info.memory_bytes,
             ArenaOptions(
-                growth=growth or not is_gpu,
+                growth=growth or not self.kind.has_limit,
                 collect_regions=collect_regions,
                 fragmentation_fraction=fragmentation_fraction,
                 on_collect=_tell_of_collection,

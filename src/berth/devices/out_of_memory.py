@@ -241,7 +241,7 @@ def _advice(device: Device, nbytes: int, elsewhere: Sequence[Device]) -> Iterato
     yield from _raise_limit(device, nbytes)
     yield from _end_process(device, nbytes)
     yield from _free_holder(device, nbytes)
-    for other in sorted(elsewhere, key=lambda other: other.device_type == "CPU"):
+    for other in sorted(elsewhere, key=lambda other: other.is_host):
         if other is not device and _has_room(other, nbytes):
             yield f"It fits on {other.short_name}."
             break

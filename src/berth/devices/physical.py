@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from berth.backends.base import Backend, DeviceInfo, PlatformIndex
+from berth.public import public
 from berth.units import parse_count
 
 _MIN_CAPABILITY = (3, 5)
 _DEFAULT_MIN_MULTIPROCESSORS = 8
 
 
+@public("config.PhysicalDevice")
 class PhysicalDevice(NamedTuple):
     """A device of this machine, as ``tf.config`` names it."""
 

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from berth.errors import did_you_mean, explain
+from berth.public import public_v1, public_v2
 
 SHORT_TYPES = ("CPU", "GPU", "TPU", "CUSTOM", "EPU")
 """Types that may stand without ``device:`` in front, in any case."""
@@ -36,6 +37,7 @@ def _canonical_type(device_type: Any) -> str:
 _CONVERT: tuple[Callable[[Any], Any], ...] = (str, int, int, _canonical_type, int)
 
 
+@public_v2("DeviceSpec")
 class DeviceSpecV2:
     """A possibly partial device name that cannot be changed.
 
@@ -127,6 +129,7 @@ def _settable(name: str) -> Any:
     return property(getattr(DeviceSpecV2, name).fget, write)
 
 
+@public_v1("DeviceSpec")
 class DeviceSpecV1(DeviceSpecV2):
     """A possibly partial device name that can be changed, as in TensorFlow 1.
 

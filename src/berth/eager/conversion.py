@@ -8,7 +8,7 @@ from typing import Any
 from berth.dtypes import DType
 from berth.eager.placement import Placing
 from berth.eager.tensor import EagerTensor
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import pack
 from berth.ops.convert import dtype_of, frozen
 from berth.ops.convert_eager import to_array_eager
@@ -70,7 +70,7 @@ def as_tensor(value: Any) -> Any:
     """Return the tensor that a value stands for, or the value if it is none."""
     if hasattr(value, "as_tensor"):
         value = value.as_tensor()
-    if isinstance(value, Tensor):
+    if isinstance(value, SymbolicTensor):
         raise TypeError(
             f"{value} is out of scope and cannot be used here. Use return values, explicit "
             "Python locals or TensorFlow collections to access it."

@@ -76,7 +76,7 @@ class Recipe:
         self.empty: Any = None
         """What the function's output is made of: shape and type."""
         # Attributes may be equal and yet differ, as 0.0 and -0.0: a function would keep them.
-        if choice.device.device_type == "CPU" and op.elementwise is not None and not attrs:
+        if choice.device.is_host and op.elementwise is not None and not attrs:
             dtype, dims = types[0]
             if dtype.itemsize * math.prod(cast(Known, dims)) < LARGE:
                 self.function, self.empty = op.elementwise(np, {}), (dims, dtype.np_dtype)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from berth.ops.arrays.array import constant
+from berth.public import public_v2
 
 
 class _Sender:
@@ -22,6 +23,7 @@ class _Sender:
         return 1, 0  # the CPU: where simulated GPUs keep their memory, too
 
 
+@public_v2("experimental.dlpack.to_dlpack")
 def to_dlpack(tf_tensor: Any) -> Any:
     """Return a tensor as a capsule that another library can take over, once.
 
@@ -31,6 +33,7 @@ def to_dlpack(tf_tensor: Any) -> Any:
     return tf_tensor.__dlpack__()
 
 
+@public_v2("experimental.dlpack.from_dlpack")
 def from_dlpack(dlcapsule: Any) -> Any:
     """Return a tensor of what another library gives: a capsule, or anything that makes one.
 

@@ -17,6 +17,7 @@ from berth.graph.recording import stop_recording
 from berth.ops import builder
 from berth.ops.builder import Builder
 from berth.ops.shape import set_unknown_as_object
+from berth.public import public, public_v2
 
 
 class _Mode:
@@ -43,6 +44,7 @@ def _find_eager() -> Builder:
 builder.start_with(_find_eager)
 
 
+@public("executing_eagerly")
 def executing_eagerly() -> bool:
     """Tell whether operations are computed as they are written."""
     return isinstance(builder.current(), Eager)
@@ -62,6 +64,7 @@ def start_with_graphs() -> None:
         set_eager(False)
 
 
+@public_v2("init_scope")
 @contextmanager
 def init_scope() -> Iterator[None]:
     """Leave the functions that are being traced; compute what the block says at once."""

@@ -217,7 +217,7 @@ class Placing:
 
     def _check_alive(self, held: Any) -> None:
         """Raise RuntimeError for what is on a device that is there no more."""
-        if held.place not in self._devices and held.place.device_type != "CPU":
+        if held.place not in self._devices and not held.place.is_host:
             raise RuntimeError(
                 f"A tensor or variable on {held.place.short_name} cannot be used any more: its "
                 "devices went by berth.reset()."
@@ -269,7 +269,7 @@ class Placing:
     def _constant(self, array: np.ndarray[Any, Any], device: Device) -> EagerTensor:
         dtype = dtype_of(array)
         known = array if array.nbytes <= KNOWN_ON_HOST else None
-        if device.device_type != "CPU":
+        if not device.is_host:
             copy = to_device(self._host(), device, array, dtype, "Const", self._devices)
             return EagerTensor(copy, device, dtype, host=known)
         return EagerTensor(array, device, dtype)

@@ -10,8 +10,10 @@ from typing import Any
 from berth.dtypes import as_dtype
 from berth.ops import compose
 from berth.ops.builder import current
+from berth.public import public_v2
 
 
+@public_v2("UnconnectedGradients")
 class UnconnectedGradients(Enum):
     """What a gradient is where nothing leads to it."""
 
@@ -19,6 +21,7 @@ class UnconnectedGradients(Enum):
     ZERO = "zero"
 
 
+@public_v2("name_scope")
 class name_scope:
     """Put the names of a block's operations under a common one; eager operations have none.
 
@@ -52,6 +55,7 @@ class name_scope:
         return self._scopes.pop().__exit__(kind, error, trace)
 
 
+@public_v2("control_dependencies")
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     """Let the operations of a block wait for others. What is eager has been done already."""
     builder: Any = current()
@@ -59,6 +63,7 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     return scope
 
 
+@public_v2("convert_to_tensor")
 def convert_to_tensor(
     value: Any, dtype: Any = None, dtype_hint: Any = None, name: str | None = None
 ) -> Any:
@@ -71,6 +76,7 @@ def convert_to_tensor(
     return compose.convert(value, wanted, name)
 
 
+@public_v2("is_tensor")
 def is_tensor(x: Any) -> bool:
     """Tell whether a value is a tensor or a variable.
 
@@ -80,6 +86,7 @@ def is_tensor(x: Any) -> bool:
     return compose.is_tensor(x) or hasattr(x, "as_tensor")
 
 
+@public_v2("get_static_value")
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """Return the value of a tensor if it is known, as an array; else None.
 

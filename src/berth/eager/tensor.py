@@ -15,12 +15,12 @@ from berth.devices.device import Device
 from berth.dtypes import DType, string
 from berth.ops.arrays.array import constant
 from berth.ops.builder import current
-from berth.ops.operators import AnyTensor, ValueOperators
+from berth.ops.operators import Tensor, ValueOperators
 from berth.ops.shape import Known, TensorShape
 from berth.run.launch import to_host
 
 
-class EagerTensor(ValueOperators, AnyTensor):
+class EagerTensor(ValueOperators, Tensor):
     """A value on a device."""
 
     __slots__ = ("__weakref__", "_host", "array", "assign", "dims", "dtype", "place", "shares")
@@ -82,7 +82,7 @@ class EagerTensor(ValueOperators, AnyTensor):
         """The value on the host, not to be written to."""
         if self._host is None:
             host = to_host(self.place, self.array)
-            if self.place.device_type == "CPU":
+            if self.place.is_host:
                 return host
             self._host = host
         return self._host

@@ -26,6 +26,7 @@ from berth.ops.operators import ValueOperators
 from berth.ops.shape import Dims, TensorShape, bracketed, is_known
 from berth.ops.state import variables as state
 from berth.ops.state.slice_assign import assign_slice
+from berth.public import public_v2
 from berth.variables.assignment import WRITES, Writable
 from berth.variables.variable import Variable as GraphVariable
 
@@ -46,6 +47,7 @@ _PARAMETERS = (
 """The order of a variable's arguments in TensorFlow 2; TensorFlow 1 has another."""
 
 
+@public_v2("Variable")
 class Variable(Writable, ValueOperators):
     """State that operations read and write."""
 
@@ -80,7 +82,7 @@ class Variable(Writable, ValueOperators):
         wanted = None if dtype is None else as_dtype(dtype)
         with making_variable():
             value = initial_value() if callable(initial_value) else initial_value
-            first = compose.convert(value, wanted, "initial_value")
+            first: Any = compose.convert(value, wanted, "initial_value")
             declared = TensorShape(first.dims if shape is None else shape)
             if not declared.is_compatible_with(first.shape):
                 raise ValueError(
@@ -162,7 +164,7 @@ class Variable(Writable, ValueOperators):
         return gather_nd(self, indices, name=name)
 
     def __getitem__(self, key: Any) -> Any:
-        part = super().__getitem__(key)
+        part: Any = super().__getitem__(key)
         part.assign = partial(self._assign_slice, key)
         return part
 
@@ -235,16 +237,16 @@ class Variable(Writable, ValueOperators):
                 f"[Op:{op.name}] name: ",
             )
 
-    def __iadd__(self, other: Any) -> NoReturn:
+    def __iadd__(self, other: Any) -> NoReturn:  # type: ignore[misc]
         raise _not_in_place("variable", "+", "assign_add(value)", "+")
 
-    def __isub__(self, other: Any) -> NoReturn:
+    def __isub__(self, other: Any) -> NoReturn:  # type: ignore[misc]
         raise _not_in_place("variable", "-", "assign_sub(value)", "*")  # TensorFlow's words
 
-    def __imul__(self, other: Any) -> NoReturn:
+    def __imul__(self, other: Any) -> NoReturn:  # type: ignore[misc]
         raise _not_in_place("var", "*", "assign(var * value)", "*")
 
-    def __itruediv__(self, other: Any) -> NoReturn:
+    def __itruediv__(self, other: Any) -> NoReturn:  # type: ignore[misc]
         raise _not_in_place("var", "/", "assign(var / value)", "/")
 
     def __deepcopy__(self, memo: Any) -> Variable:

@@ -30,6 +30,7 @@ from berth.devices.devices import Devices
 from berth.devices.environment_defaults import gives_way, is_wished
 from berth.devices.spec import DeviceSpecV2
 from berth.errors import BerthWarning, MachineSpecError, explain
+from berth.public import public_v2
 from berth.run.threads import Pool, n_cores
 
 _log = logging.getLogger("berth")
@@ -303,6 +304,7 @@ def context() -> Context:
     return _default
 
 
+@public_v2("trim")
 def trim() -> int:
     """Give back memory that holds nothing; return how many bytes that was.
 
@@ -312,6 +314,7 @@ def trim() -> int:
     return context().trim()
 
 
+@public_v2("reset")
 def reset() -> None:
     """Give all memory back, and start over: devices can be configured again.
 
@@ -320,6 +323,7 @@ def reset() -> None:
     context().reset()
 
 
+@public_v2("simulate")
 def simulate(machine: str | None) -> None:
     """Give this program simulated GPUs, as ``BERTH_SIM`` does from outside.
 

@@ -11,6 +11,7 @@ from berth.devices.spec import DeviceSpecV2
 from berth.front.context import context
 from berth.graph.graph import Graph
 from berth.ops.builder import entered
+from berth.public import public_v2
 
 
 class EagerDevice:
@@ -55,6 +56,7 @@ class EagerDevice:
         return DeviceSpecV2.from_string(opened[0].name)
 
 
+@public_v2("device")
 def device(device_name: Any) -> AbstractContextManager[None]:
     """Ask for a device: a name, a DeviceSpec, a LogicalDevice, or None for no wish.
 

@@ -10,6 +10,7 @@ from berth.dtypes import as_dtype
 from berth.graph.default_graph import get_default_graph
 from berth.graph.graph import Graph
 from berth.graph.keys import GraphKeys
+from berth.public import public_v1
 
 __all__ = [
     "GraphKeys",
@@ -25,21 +26,25 @@ __all__ = [
 ]
 
 
+@public_v1("device")
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
     """Ask for a device for the operations of a block: a name, a spec, a function, or None."""
     return get_default_graph().device(device_name_or_function)
 
 
+@public_v1("colocate_with")
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
     """Keep the operations of a block on the device of another."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
+@public_v1("control_dependencies")
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
     """Let the operations of a block wait for others."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
+@public_v1("name_scope")
 class name_scope:
     """Put the names of a block's operations under a common one."""
 
@@ -81,6 +86,7 @@ def _graph_of(values: Any) -> Graph:
     return get_default_graph()
 
 
+@public_v1("convert_to_tensor")
 def convert_to_tensor(
     value: Any, dtype: Any = None, name: str | None = None, preferred_dtype: Any = None
 ) -> Any:
@@ -89,21 +95,25 @@ def convert_to_tensor(
     return get_default_graph().convert(value, wanted, name)
 
 
+@public_v1("add_to_collection")
 def add_to_collection(name: str, value: Any) -> None:
     """Keep a value under a name in the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
+@public_v1("add_to_collections")
 def add_to_collections(names: Any, value: Any) -> None:
     """Keep a value under a name, or under each of several, in the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
+@public_v1("get_collection_ref")
 def get_collection_ref(key: str) -> list[Any]:
     """Return the list that is kept under a name in the default graph, to be changed."""
     return get_default_graph().get_collection_ref(key)
 
 
+@public_v1("get_collection")
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
     """List the values kept under a name in the default graph."""
     return get_default_graph().get_collection(key, scope)

@@ -18,6 +18,7 @@ from berth.front.proto import (
     repeated_field,
     str_field,
 )
+from berth.public import public_v1
 
 
 class _VirtualDevices(Message):
@@ -34,6 +35,7 @@ class _Experimental(Message):
     internal_fragmentation_fraction = float_field()
 
 
+@public_v1("GPUOptions")
 class GPUOptions(Message):
     """Which GPUs, and how much of their memory.
 
@@ -50,6 +52,7 @@ class GPUOptions(Message):
     experimental = message_field(_Experimental)
 
 
+@public_v1("GraphOptions")
 class GraphOptions(Message):
     """How graphs are placed and run."""
 
@@ -57,6 +60,7 @@ class GraphOptions(Message):
     infer_shapes = bool_field()
 
 
+@public_v1("ConfigProto")
 class ConfigProto(Message):
     """The options of a Session.
 

@@ -10,8 +10,10 @@ from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.plan.placement import Placement
 from berth.plan.placer import place
+from berth.public import public_v2
 
 
+@public_v2("why")
 def why(tensor_or_op: Any) -> str:
     """Explain where an operation runs, and what made it so.
 

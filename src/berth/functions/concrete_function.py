@@ -24,7 +24,7 @@ from berth.graph.func_graph import FuncGraph
 from berth.graph.graph import Graph
 from berth.graph.nest import flatten, pack_sequence_as
 from berth.graph.recording import active_tapes, record, stop_recording, watch_variable
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops import builder
 from berth.ops.compose import is_tensor
 
@@ -59,12 +59,12 @@ class ConcreteFunction:
     # --- what it is -----------------------------------------------------------------------
 
     @property
-    def inputs(self) -> list[Tensor]:
+    def inputs(self) -> list[SymbolicTensor]:
         """The tensors that stand for arguments and captures."""
         return [*self.graph.inputs, *(inner for _, inner in self.graph.captures)]
 
     @property
-    def outputs(self) -> list[Tensor]:
+    def outputs(self) -> list[SymbolicTensor]:
         return list(self._outputs)
 
     @property
@@ -204,7 +204,7 @@ class ConcreteFunction:
         return self._structured(outputs)
 
     def _structured(self, outputs: Sequence[Any]) -> Any:
-        if isinstance(self._result, Tensor):
+        if isinstance(self._result, SymbolicTensor):
             return outputs[0]
         values = iter(outputs)
         return pack_sequence_as(

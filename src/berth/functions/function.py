@@ -22,6 +22,7 @@ from berth.graph.nest import map_structure, pack_sequence_as
 from berth.graph.operation import Operation
 from berth.ops import builder
 from berth.ops.arrays.indexed_slices import IndexedSlices
+from berth.public import public_v2
 
 MAX_KEPT = 1000
 """How many kinds of arguments are found again without looking closely."""
@@ -213,6 +214,7 @@ def _methods_of(instance: Any) -> _Methods:
     return methods
 
 
+@public_v2("function")
 def function(
     func: Callable[..., Any] | None = None,
     input_signature: Sequence[Any] | None = None,

@@ -9,22 +9,22 @@ from typing import Any
 from berth.autodiff.backprop import backpropagate, between, is_differentiable
 from berth.functions.runtime import FunctionRuntime
 from berth.graph.func_graph import FuncGraph
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.indexed_slices import IndexedSlices
 
 
-def tensors_of(leaf: Any) -> list[Tensor]:
+def tensors_of(leaf: Any) -> list[SymbolicTensor]:
     """List the tensors that a result, or a gradient, is made of."""
     if isinstance(leaf, IndexedSlices):
         return [part for part in leaf.parts if part is not None]
-    return [leaf] if isinstance(leaf, Tensor) else []
+    return [leaf] if isinstance(leaf, SymbolicTensor) else []
 
 
 def refilled(leaf: Any, values: Iterator[Any]) -> Any:
     """Return a result, or a gradient, with values for the tensors that it is made of."""
     if isinstance(leaf, IndexedSlices):
         return leaf.mapped(lambda _: next(values))
-    return next(values) if isinstance(leaf, Tensor) else leaf
+    return next(values) if isinstance(leaf, SymbolicTensor) else leaf
 
 
 class CallDefinition:
@@ -45,7 +45,9 @@ class CallDefinition:
 class Backward:
     """The gradient of a function: another function, and what the first must keep for it."""
 
-    def __init__(self, forward: FuncGraph, outputs: Sequence[Tensor], name: str) -> None:
+    def __init__(
+        self, forward: FuncGraph, outputs: Sequence[SymbolicTensor], name: str
+    ) -> None:
         self._n_outputs = len(outputs)
         self.graph = FuncGraph(f"{forward.name}_grad")
         handles = [op.outputs[0] for op in forward.handles]

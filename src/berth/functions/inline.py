@@ -10,7 +10,7 @@ from berth.control_flow.subgraph import Subgraph
 from berth.graph.func_graph import FuncGraph
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import PLACEHOLDER
 from berth.ops.arrays.filling import zeros
 from berth.ops.arrays.joining import stack
@@ -19,7 +19,9 @@ from berth.ops.flow.calls import follow
 from berth.ops.state.variables import HANDLE
 
 
-def inline(body: FuncGraph, given: Sequence[Any], wanted: Sequence[Tensor]) -> list[Any]:
+def inline(
+    body: FuncGraph, given: Sequence[Any], wanted: Sequence[SymbolicTensor]
+) -> list[Any]:
     """Do what a body says, with the current builder; return what its tensors have become."""
     here: Any = current()
     symbols = [*body.inputs, *(inner for _, inner in body.captures)]

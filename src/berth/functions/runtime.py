@@ -15,7 +15,7 @@ from berth.errors import InvalidArgumentError, explain
 from berth.front.context import context
 from berth.graph.expect import current_expectation
 from berth.graph.func_graph import FuncGraph
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.plan.candidates import Candidates
 from berth.plan.placement_errors import check_expectations
 from berth.plan.plan import Feed, Request
@@ -55,7 +55,7 @@ class FunctionState(SessionState):
 class FunctionRuntime:
     """Runs one graph for some of its tensors, on the devices of the program."""
 
-    def __init__(self, graph: FuncGraph, fetches: Sequence[Tensor], name: str) -> None:
+    def __init__(self, graph: FuncGraph, fetches: Sequence[SymbolicTensor], name: str) -> None:
         self._graph = graph
         self._name = name
         self._fetches = tuple(fetches)

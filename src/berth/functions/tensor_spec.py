@@ -6,8 +6,10 @@ from typing import Any
 
 from berth.dtypes import DType, as_dtype
 from berth.ops.shape import Dims, TensorShape
+from berth.public import public
 
 
+@public("TensorSpec")
 class TensorSpec:
     """The type and shape of a tensor.
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from berth.graph.graph import Graph
 from berth.ops import builder
+from berth.public import public_v1
 
 _root: list[Graph] = []
 
 
+@public_v1("get_default_graph")
 def get_default_graph() -> Graph:
     """Return the graph that operations go to now, or would if they were not computed."""
     entered = builder.entered()
     return entered if isinstance(entered, Graph) else root_graph()
 
 
+@public_v1("reset_default_graph")
 def reset_default_graph() -> None:
     """Start the default graph anew; sessions of the old one keep it."""
     if builder.is_entered():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from berth.public import public_v1
+
 
 class _Sessions(threading.local):
     def __init__(self) -> None:
@@ -28,6 +30,7 @@ def leave_session(session: Any) -> None:
             return
 
 
+@public_v1("get_default_session")
 def get_default_session() -> Any:
     """Return this thread's default session, or None."""
     return _sessions.stack[-1] if _sessions.stack else None

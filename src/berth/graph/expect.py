@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from berth.callsite import Mark, mark_caller
 from berth.devices.full_name import FullName, parse_full_name, parse_local_name
+from berth.public import public_v2
 
 
 class Expectation(NamedTuple):
@@ -32,6 +33,7 @@ def current_expectation() -> Expectation | None:
     return _open.stack[-1] if _open.stack else None
 
 
+@public_v2("expect_device")
 @contextmanager
 def expect_device(device: str) -> Iterator[None]:
     """Turn any fallback to another device into an error: for tests.

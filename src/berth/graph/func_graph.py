@@ -20,7 +20,7 @@ from berth.errors import OperatorNotAllowedInGraphError
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, record, watch_variable
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import CONST, IDENTITY, PLACEHOLDER
 from berth.ops.compose import is_tensor
 from berth.ops.opdef import Access, Attrs, OpDef
@@ -31,13 +31,13 @@ from berth.ops.state.variables import variable_of
 _WRITES = (Access.ASSIGN, Access.UPDATE)
 
 
-class FuncTensor(Tensor):
+class FuncTensor(SymbolicTensor):
     """A tensor in the body of a function: compared element by element."""
 
     __slots__ = ("assign",)  # of a slice of a variable, and there only
     __eq__ = ValueOperators.__eq__
     __ne__ = ValueOperators.__ne__
-    __hash__ = Tensor.__hash__
+    __hash__ = SymbolicTensor.__hash__
 
     def __bool__(self) -> NoReturn:
         raise _no_value_yet(self, "bool", "tf.cond, tf.while_loop or tf.where")
@@ -69,7 +69,7 @@ class FuncTensor(Tensor):
         )
 
 
-def _no_value_yet(tensor: Tensor, wanted: str, instead: str) -> Exception:
+def _no_value_yet(tensor: SymbolicTensor, wanted: str, instead: str) -> Exception:
     return OperatorNotAllowedInGraphError(
         f"Using a symbolic `tf.Tensor` as a Python `{wanted}` is not allowed: {tensor.name} "
         f"has no value while a tf.function is traced, at {tensor.op.where.place}. Use "
@@ -87,10 +87,10 @@ def variable_behind(outer: Any) -> Any:
 
     One of a graph that sessions run is known by the tensor that its operation gives.
     """
-    while isinstance(outer, Tensor):
+    while isinstance(outer, SymbolicTensor):
         made = variable_of(outer)
         if not isinstance(made.graph, FuncGraph):
-            variable: Tensor = made.outputs[0]
+            variable: SymbolicTensor = made.outputs[0]
             return variable
         outer = made.graph.handles[made]
     return outer
@@ -105,29 +105,29 @@ class FuncGraph(Graph):
     def __init__(self, name: str) -> None:
         super().__init__()
         self.name = name
-        self.inputs: list[Tensor] = []
+        self.inputs: list[SymbolicTensor] = []
         """The placeholders of the arguments."""
-        self.captures: list[tuple[Any, Tensor]] = []
+        self.captures: list[tuple[Any, SymbolicTensor]] = []
         """What is taken from outside, each with its placeholder."""
         self.handles: dict[Operation, Any] = {}
         """The variables that are used, by the operation that stands for each here."""
         self.effects: list[Operation] = []
         """The operations that have to run whatever is asked for."""
-        self._inner: dict[int, Tensor] = {}
+        self._inner: dict[int, SymbolicTensor] = {}
         self._last_write: dict[Operation, Operation] = {}
         self._reads: dict[Operation, list[Operation]] = {}
 
-    def add_input(self, dtype: Any, dims: Any, name: str) -> Tensor:
+    def add_input(self, dtype: Any, dims: Any, name: str) -> SymbolicTensor:
         """Add an argument; return the tensor that it is inside."""
         placeholder = self._placeholder(dtype, dims, name)
         self.inputs.append(placeholder)
         return placeholder
 
-    def _placeholder(self, dtype: Any, dims: Any, name: str) -> Tensor:
+    def _placeholder(self, dtype: Any, dims: Any, name: str) -> SymbolicTensor:
         attrs = {"dtype": dtype, "shape": TensorShape(dims)}
         return self._add_apart(PLACEHOLDER, attrs, name)
 
-    def _add_apart(self, op: OpDef, attrs: Attrs, name: str) -> Tensor:
+    def _add_apart(self, op: OpDef, attrs: Attrs, name: str) -> SymbolicTensor:
         """Add an operation that none of the open scopes is about."""
         with self.control_dependencies(None), self.device(None), self.name_scope(None):
             return self._add(op, (), attrs, name).outputs[0]
@@ -141,7 +141,7 @@ class FuncGraph(Graph):
             return self.capture(value)
         return value
 
-    def capture(self, outer: Any) -> Tensor:
+    def capture(self, outer: Any) -> SymbolicTensor:
         """Return the tensor that stands here for one from outside."""
         inner = self._inner.get(id(outer))
         if inner is None or inner.op.name not in self.by_name:
@@ -150,8 +150,8 @@ class FuncGraph(Graph):
             record(IDENTITY, [outer], [inner], {})  # gradients find their way out again
         return inner
 
-    def _captured(self, outer: Any) -> Tensor:
-        op = outer.op if isinstance(outer, Tensor) else None
+    def _captured(self, outer: Any) -> SymbolicTensor:
+        op = outer.op if isinstance(outer, SymbolicTensor) else None
         if is_variable(outer):
             return self._captured_handle(variable_behind(outer))
         if op is not None and self._is_copied(op):
@@ -164,7 +164,7 @@ class FuncGraph(Graph):
         """Tell whether what an operation outside gives is here too, and need not be fed."""
         return op.definition is CONST
 
-    def _captured_handle(self, handle: Any) -> Tensor:
+    def _captured_handle(self, handle: Any) -> SymbolicTensor:
         known = self._inner.get(id(handle))
         if known is not None:
             return known
@@ -183,7 +183,7 @@ class FuncGraph(Graph):
         To wait for a variable from outside is to wait for what was last written to it.
         """
         if hasattr(item, "as_tensor"):
-            if not isinstance(item.handle, Tensor):
+            if not isinstance(item.handle, SymbolicTensor):
                 handle = self.capture(item.handle).op
                 return self._last_write.get(handle, handle)
         elif is_tensor(item) and getattr(item, "graph", None) is not self:
@@ -206,7 +206,7 @@ class FuncGraph(Graph):
         taken = [variable_behind(t) if t.dtype is resource else t for t in node.inputs]
         if node.definition.access is Access.READ or node.definition.is_call:
             for variable in taken:
-                if variable.dtype is resource and not isinstance(variable, Tensor):
+                if variable.dtype is resource and not isinstance(variable, SymbolicTensor):
                     watch_variable(variable)
         record(node.definition, taken, node.outputs, node.attrs, node.device)
 

@@ -24,18 +24,20 @@ from berth.graph.names import Names
 from berth.graph.node_text import GraphDef, node_def
 from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, record, watch_variable
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops import builder
 from berth.ops.arrays.array import CONST, pack
 from berth.ops.convert import dtype_of, frozen, to_array
 from berth.ops.opdef import Access, Attrs, OpDef
 from berth.ops.signature import check_types, shape_error, wanted_types
+from berth.public import public
 
 
+@public("Graph")
 class Graph(Lookup):
     """A program's operations, before they are run."""
 
-    tensor_type = Tensor
+    tensor_type = SymbolicTensor
     is_function = False
     """Whether it is the body of a function, whose operations run in the order written."""
     outer: Graph | None = None
@@ -56,7 +58,7 @@ class Graph(Lookup):
         self._collections: dict[str, list[Any]] = {}
         self.kept: dict[type, Any] = {}
         """What others keep with a graph: one object of a class."""
-        self._not_fed: set[Tensor] = set()
+        self._not_fed: set[SymbolicTensor] = set()
         self._not_fetched: set[Operation] = set()
         self._is_finalized = False
 
@@ -121,7 +123,9 @@ class Graph(Lookup):
         self.by_name[full_name] = node
         return node
 
-    def _tensors(self, op: OpDef, inputs: Sequence[Any], name: str) -> tuple[Tensor, ...]:
+    def _tensors(
+        self, op: OpDef, inputs: Sequence[Any], name: str
+    ) -> tuple[SymbolicTensor, ...]:
         """Return the inputs as tensors of this graph, constants made of what is none."""
         for value in inputs:
             if type(value) is not self.tensor_type or value.op.graph is not self:
@@ -132,7 +136,7 @@ class Graph(Lookup):
         types = wanted_types(op, known)
         return tuple(
             value
-            if isinstance(value, Tensor)
+            if isinstance(value, SymbolicTensor)
             else self._convert(value, dtype, f"{name}/{arg}/")
             for value, (arg, dtype) in zip(known, types, strict=True)
         )
@@ -145,28 +149,28 @@ class Graph(Lookup):
             raise RuntimeError(
                 "Attempting to capture an EagerTensor without building a function."
             )
-        if isinstance(value, Tensor) and value.graph is not self:
+        if isinstance(value, SymbolicTensor) and value.graph is not self:
             raise self._foreign(value)
         return value
 
-    def _foreign(self, tensor: Tensor) -> ValueError:
+    def _foreign(self, tensor: SymbolicTensor) -> ValueError:
         return ValueError(
             f"Tensor {tensor} must be from the same graph as the operations being built "
             f"({self}, and not {tensor.graph})."
         )
 
-    def _convert(self, value: Any, dtype: Any, name: str) -> Tensor:
+    def _convert(self, value: Any, dtype: Any, name: str) -> SymbolicTensor:
         if isinstance(value, list | tuple) and _holds_tensors(value):
             with self.as_default():
-                packed: Tensor = pack(value, name=name)
+                packed: SymbolicTensor = pack(value, name=name)
             return packed
         array = frozen(to_array(value, dtype))
         return self._add(CONST, (), {"dtype": dtype_of(array), "value": array}, name).outputs[0]
 
-    def convert(self, value: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+    def convert(self, value: Any, dtype: Any = None, name: str | None = None) -> SymbolicTensor:
         """Return a value as a tensor of this graph; tensors as they are."""
         value = self._as_own(value)
-        if not isinstance(value, Tensor):
+        if not isinstance(value, SymbolicTensor):
             with self._lock:
                 return self._convert(value, dtype, name or "Const")
         if dtype is not None and not dtype.is_compatible_with(value.dtype):
@@ -377,7 +381,7 @@ class Graph(Lookup):
             raise RuntimeError("Graph is finalized and cannot be modified.")
 
 
-def _is_simple(allowed: frozenset[Any], tensors: tuple[Tensor, ...]) -> bool:
+def _is_simple(allowed: frozenset[Any], tensors: tuple[SymbolicTensor, ...]) -> bool:
     """Tell quickly whether all inputs are of one allowed type, as nearly always."""
     first = tensors[0].dtype
     return first in allowed and all(tensor.dtype is first for tensor in tensors)
@@ -385,7 +389,7 @@ def _is_simple(allowed: frozenset[Any], tensors: tuple[Tensor, ...]) -> bool:
 
 def _holds_tensors(values: Any) -> bool:
     return any(
-        isinstance(v, Tensor)
+        isinstance(v, SymbolicTensor)
         or hasattr(v, "as_tensor")
         or (isinstance(v, list | tuple) and _holds_tensors(v))
         for v in values

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from berth.public import public_v1
 
+
+@public_v1("GraphKeys")
 class GraphKeys:
     """The names under which TensorFlow's own functions keep things in a graph."""
 

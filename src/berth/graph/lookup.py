@@ -6,7 +6,7 @@ from typing import Any
 
 from berth.errors import did_you_mean
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 
 
 class Lookup:
@@ -29,13 +29,13 @@ class Lookup:
         found: Operation = self.as_graph_element(name, allow_tensor=False)
         return found
 
-    def get_tensor_by_name(self, name: str) -> Tensor:
+    def get_tensor_by_name(self, name: str) -> SymbolicTensor:
         """Return the tensor of that name (``MatMul:0``); KeyError if there is none."""
         if not isinstance(name, str):
             raise TypeError(
                 f"Tensor names are strings (or similar), not {type(name).__name__}."
             )
-        found: Tensor = self.as_graph_element(name, allow_operation=False)
+        found: SymbolicTensor = self.as_graph_element(name, allow_operation=False)
         return found
 
     def as_graph_element(
@@ -51,7 +51,7 @@ class Lookup:
             item = item.decode()
         if isinstance(item, str):
             return self._named(item, allow_tensor, allow_operation)
-        is_wanted = (isinstance(item, Tensor) and allow_tensor) or (
+        is_wanted = (isinstance(item, SymbolicTensor) and allow_tensor) or (
             isinstance(item, Operation) and allow_operation
         )
         if not is_wanted:
@@ -59,7 +59,7 @@ class Lookup:
                 f"Can not convert a {type(item).__name__} into a {' or '.join(allowed)}."
             )
         if item.graph is not self:
-            kind = "Tensor" if isinstance(item, Tensor) else "Operation"
+            kind = "Tensor" if isinstance(item, SymbolicTensor) else "Operation"
             raise ValueError(f"{kind} {item} is not an element of this graph.")
         return item
 
@@ -82,7 +82,7 @@ class Lookup:
             )
         return self.by_name[name]
 
-    def _tensor_named(self, name: str) -> Tensor:
+    def _tensor_named(self, name: str) -> SymbolicTensor:
         op_name, _, position = name.partition(":")
         if not position.isdigit():
             raise ValueError(

@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from berth.public import public
 
+
+@public("nest.is_nested")
 def is_nested(value: Any) -> bool:
     """Tell whether a value is a structure.
 
@@ -20,6 +23,7 @@ def is_nested(value: Any) -> bool:
     )
 
 
+@public("nest.flatten")
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     """List what is in a structure, in order.
 
@@ -31,6 +35,7 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     return [leaf for _, part in _parts(structure) for leaf in flatten(part)]
 
 
+@public("nest.pack_sequence_as")
 def pack_sequence_as(
     structure: Any, flat_sequence: Any, expand_composites: bool = False
 ) -> Any:
@@ -49,6 +54,7 @@ def pack_sequence_as(
     return _packed(structure, iter(values))
 
 
+@public("nest.map_structure")
 def map_structure(func: Callable[..., Any], *structure: Any, **options: Any) -> Any:
     """Apply a function to what is in structures that are alike.
 
@@ -61,6 +67,7 @@ def map_structure(func: Callable[..., Any], *structure: Any, **options: Any) -> 
     return _packed(structure[0], (func(*column) for column in columns))
 
 
+@public("nest.assert_same_structure")
 def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True) -> None:
     """Raise ValueError unless two structures are alike.
 

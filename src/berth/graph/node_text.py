@@ -10,6 +10,7 @@ import numpy as np
 from berth.dtypes import DType, as_dtype
 from berth.graph.operation import Operation
 from berth.ops.shape import TensorShape, bracketed
+from berth.public import public_v1
 
 _N_VALUES = 3
 
@@ -74,6 +75,7 @@ def _input_names(op: Operation) -> list[str]:
     return data + [f"^{control.name}" for control in op.control_inputs]
 
 
+@public_v1("NodeDef")
 class NodeDef(NamedTuple):
     """One node, as data: what a GraphDef lists."""
 
@@ -93,6 +95,7 @@ class NodeDef(NamedTuple):
         return "\n".join(lines)
 
 
+@public_v1("GraphDef")
 class GraphDef(NamedTuple):
     """A graph's nodes in the order they were made."""
 

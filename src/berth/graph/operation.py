@@ -8,13 +8,15 @@ from berth.callsite import Mark
 from berth.dtypes import DType
 from berth.graph.default_session import session_for
 from berth.graph.device_scopes import DeviceScope
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.opdef import Attrs, OpDef
+from berth.public import public
 
 if TYPE_CHECKING:
     from berth.graph.graph import Graph
 
 
+@public("Operation")
 class Operation:
     """One node of a graph."""
 
@@ -44,10 +46,10 @@ class Operation:
         self.definition = definition
         self.name = name
         self.attrs = attrs
-        self.inputs: tuple[Tensor, ...] = ()
+        self.inputs: tuple[SymbolicTensor, ...] = ()
         self.control_inputs: tuple[Operation, ...] = ()
         """What must have run before it, though it takes nothing from it."""
-        self.outputs: list[Tensor] = []
+        self.outputs: list[SymbolicTensor] = []
         self.device = ""
         """The device it asks for; empty if it does not mind."""
         self.scopes: tuple[DeviceScope, ...] = ()
@@ -72,7 +74,7 @@ class Operation:
             dtype = self.inputs[position].dtype.base_dtype
         return dtype
 
-    def arguments(self) -> list[tuple[Any, tuple[Tensor, ...]]]:
+    def arguments(self) -> list[tuple[Any, tuple[SymbolicTensor, ...]]]:
         """Pair each argument of the definition with the tensors given for it."""
         declared = self.definition.arguments
         n_listed = len(self.inputs) - sum(not a.is_list for a in declared)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from berth.dtypes import DType
 from berth.graph.default_session import session_for
-from berth.ops.operators import AnyTensor
+from berth.ops.operators import Tensor
 from berth.ops.shape import Dims, TensorShape, merge, read_dims, text
 
 if TYPE_CHECKING:
@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from berth.graph.operation import Operation
 
 
-class Tensor(AnyTensor):
+class SymbolicTensor(Tensor):
     """A symbol for one output of an operation."""
 
     __slots__ = ("__weakref__", "consumers_list", "dims", "dtype", "op", "value_index")
+    op: Operation
 
     def __init__(self, op: Operation, value_index: int, dtype: DType, dims: Dims) -> None:
         self.op = op

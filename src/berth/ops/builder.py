@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from berth.ops.opdef import Attrs, OpDef
+from berth.ops.types import Tensor
 
 
 class Builder(Protocol):
@@ -60,11 +61,18 @@ def current() -> Builder:
     return builders[-1] if builders else _root[0]()
 
 
-def apply(op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None = None) -> Any:
-    """Give one operation to the current builder."""
+def apply(op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None = None) -> Tensor:
+    """Give an operation with one output to the current builder; return that output."""
     builders = _entered.builders
     builder = builders[-1] if builders else _root[0]()
-    return builder.apply(op, inputs, attrs, name)
+    result: Tensor = builder.apply(op, inputs, attrs, name)
+    return result
+
+
+apply_list = cast("Callable[..., list[Tensor]]", apply)
+"""`apply` for operations with several outputs: returns the list of them."""
+apply_op = cast("Callable[..., Any]", apply)
+"""`apply` for operations without outputs: returns the graph's Operation, eagerly None."""
 
 
 def is_entered() -> bool:

@@ -12,6 +12,7 @@ from typing import Any, Protocol, cast
 
 from berth.dtypes import DType
 from berth.ops.builder import Builder, current
+from berth.ops.types import Tensor
 
 
 class Composer(Builder, Protocol):
@@ -39,12 +40,13 @@ def scope(default: str, name: str | None = None) -> AbstractContextManager[str]:
     return cast(Composer, current()).name_scope(name or default)
 
 
-def convert(value: Any, dtype: DType | None = None, name: str | None = None) -> Any:
+def convert(value: Any, dtype: DType | None = None, name: str | None = None) -> Tensor:
     """Return a value as a tensor of the current builder; tensors as they are."""
-    return cast(Composer, current()).convert(value, dtype, name)
+    tensor: Tensor = cast(Composer, current()).convert(value, dtype, name)
+    return tensor
 
 
-def convert_like(value: Any, dtype: DType | None, name: str | None = None) -> Any:
+def convert_like(value: Any, dtype: DType | None, name: str | None = None) -> Tensor:
     """Return a value as a tensor, of a type if it can have that; tensors as they are."""
     if type_of(value) is not None:
         return convert(value, None, name)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from berth.backends.kinds import HOST_TYPE
 from berth.dtypes import DType
 from berth.ops.convert import dtype_of
 from berth.ops.opdef import Attrs, Launch, OpDef, in_order
@@ -29,7 +30,7 @@ def evaluate(op: OpDef, inputs: Sequence[Array], attrs: Attrs) -> list[Array]:
     types = op.infer(values, attrs)
     if op.is_alias:
         return [inputs[0].reshape(types[0][1])]
-    kernel = op.kernel("CPU", None)
+    kernel = op.kernel(HOST_TYPE, None)
     assert kernel is not None, f"{op.name} has no kernel for the CPU"
     outputs = [_empty(dtype, dims) for dtype, dims in types]
     needed = kernel.scratch(values, types, attrs, 1) if kernel.scratch else ()

@@ -32,6 +32,7 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
+from berth.backends.kinds import DEVICE_TYPES, HOST_TYPE
 from berth.dtypes import ALL, DType, as_dtype
 from berth.errors import did_you_mean
 from berth.ops.shape import Dims
@@ -178,6 +179,7 @@ class OpDef:
         "kernels",
         "name",
         "perform",
+        "samples",
         "shape_inputs",
         "simple_type",
         "type_position",
@@ -206,7 +208,10 @@ class OpDef:
     flops: Callable[[Sequence[Typed], Sequence[Typed]], float] | None
     """About how many calculations it takes, given inputs and outputs, if many a byte."""
     gradient: Any
-    """How to go back through it; None if nobody has said so yet."""
+    """A function (see `berth.ops.gradient`), NOT_DIFFERENTIABLE, or None: not declared."""
+    samples: tuple[str, ...]
+    """Calls for the tests that run every operation on every device: ``"f(2, 3), i(1),
+    keep_dims=True"``, inputs first, then attributes. tests/ops/samples.py evaluates them."""
     simple_type: frozenset[DType] | None
     """The types allowed where every argument is single and of one type variable."""
     type_position: int | None
@@ -231,6 +236,8 @@ class OpDef:
         perform: Perform | None = None,
         access: Access | None = None,
         flops: Callable[[Sequence[Typed], Sequence[Typed]], float] | None = None,
+        gradient: Any = None,
+        samples: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.arguments = read_arguments(arguments)
@@ -248,7 +255,8 @@ class OpDef:
         self.perform = perform
         self.access = access
         self.flops = flops
-        self.gradient = None
+        self.gradient = gradient
+        self.samples = tuple(samples)
         self.simple_type = self._one_type_for_all()
         self.type_position = self._deciding_position()
         CATALOGUE[name] = self
@@ -312,9 +320,9 @@ def all_devices(
     scratch: ScratchShapes | None = None,
 ) -> tuple[Kernel, ...]:
     """Make the kernels of an operation that is written once for every device."""
-    return tuple(Kernel(device, bind, tuple(dtypes), scratch) for device in ("CPU", "GPU"))
+    return tuple(Kernel(device, bind, tuple(dtypes), scratch) for device in DEVICE_TYPES)
 
 
 def host_only(bind: Bind, dtypes: Sequence[DType] = ALL) -> tuple[Kernel, ...]:
     """Make the kernel of an operation that only the CPU can run."""
-    return (Kernel("CPU", bind, tuple(dtypes)),)
+    return (Kernel(HOST_TYPE, bind, tuple(dtypes)),)

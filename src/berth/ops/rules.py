@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from berth.backends.kinds import DEVICE_TYPES, HOST_TYPE
 from berth.dtypes import (
     ALL,
     COMPLEX,
@@ -37,7 +38,6 @@ from berth.ops.opdef import (
     OutputType,
     ScratchShapes,
     Typed,
-    all_devices,
 )
 from berth.ops.shape import Dims, bracketed, broadcast
 
@@ -241,11 +241,14 @@ def copy_each(copy: Callable[[Any, Any], Any], pairs: Sequence[tuple[Any, Any]])
         copy(target, source)
 
 
-def everywhere_but_strings(
+def all_devices_but_strings(
     bind: Bind, scratch: ScratchShapes | None = None
 ) -> tuple[Kernel, ...]:
     """Make the kernels of an operation that takes any type: strings stay on the CPU."""
-    return (Kernel("CPU", bind, ALL, scratch), Kernel("GPU", bind, ON_DEVICES, scratch))
+    return tuple(
+        Kernel(kind, bind, ALL if kind == HOST_TYPE else ON_DEVICES, scratch)
+        for kind in DEVICE_TYPES
+    )
 
 
 def of_array_module(name: str) -> Function:
@@ -266,6 +269,7 @@ def elementwise(
     infer: Callable[[Sequence[Any], Attrs], Sequence[OutputType]] | None = None,
     *,
     extra_types: Mapping[str, Sequence[DType]] | None = None,
+    gradient: Any = None,
 ) -> OpDef:
     """Define an operation that computes each element by itself, on every device.
 
@@ -276,14 +280,17 @@ def elementwise(
     def bind(launch: Launch) -> Call:
         return find(launch.xp, launch.attrs), (*launch.inputs, *launch.outputs)
 
-    host, device = all_devices(bind, dtypes)
-    if not set(dtypes) <= set(ON_DEVICES):
-        device = device._replace(dtypes=tuple(t for t in dtypes if t in ON_DEVICES))
+    on_device = tuple(dtype for dtype in dtypes if dtype in ON_DEVICES)
+    kernels = [
+        Kernel(kind, bind, tuple(dtypes) if kind == HOST_TYPE else on_device)
+        for kind in DEVICE_TYPES
+    ]
     return OpDef(
         name,
         arguments,
         infer or (broadcast_all if len(arguments.split()) > 1 else like_first),
         types={"T": dtypes, **(extra_types or {})},
-        kernels=(host, device),
+        kernels=kernels,
         elementwise=find,
+        gradient=gradient,
     )

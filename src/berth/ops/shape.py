@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
+from berth.public import public
+
 Dims: TypeAlias = tuple[int | None, ...] | None
 Known: TypeAlias = tuple[int, ...]
 
@@ -151,6 +153,7 @@ def _dimension(size: int | None) -> Dimension | UnknownDimension | None:
     return _Style.unknown if size is None else Dimension(size)
 
 
+@public("TensorShape")
 class TensorShape:
     """The shape of a tensor, as far as it is known.
 

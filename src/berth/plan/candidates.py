@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from berth.backends.kinds import kind_of
 from berth.devices.full_name import FullName, parse_full_name
 from berth.dtypes import DType
 from berth.graph.operation import Operation
@@ -27,13 +28,11 @@ Types = frozenset[str]
 TypeFinder = Callable[[Operation], DType | None]
 
 ANYWHERE = FullName()
-_PRIORITIES = {"GPU": 210, "CPU": 70}
-_OTHER_PRIORITY = 50
 
 
 def by_priority(types: Types) -> list[str]:
     """Sort types of devices, the preferred first."""
-    return sorted(types, key=lambda name: (-_PRIORITIES.get(name, _OTHER_PRIORITY), name))
+    return sorted(types, key=lambda name: (-kind_of(name).priority, name))
 
 
 class Found(NamedTuple):
@@ -71,7 +70,7 @@ class Candidates:
         self._matching: dict[tuple[FullName, Types], tuple[Any, ...]] = {}
 
     def _rank(self, device: Any) -> tuple[int, bool, str]:
-        priority = _PRIORITIES.get(device.device_type, _OTHER_PRIORITY)
+        priority = kind_of(device.device_type).priority
         return -priority, _task(device) != _task(self.devices[0]), device.name
 
     def read(self, request: str) -> FullName | None:

@@ -31,9 +31,7 @@ def compile_plan(
     """Plan a request; if something is blocked, the plan is not finished."""
     ops = needed_ops(request, knowledge.done)
     placed = site.placement.devices
-    plan, blocked = specialize(
-        request, ops, lambda op: placed[op].device_type == "CPU", knowledge
-    )
+    plan, blocked = specialize(request, ops, lambda op: placed[op].is_host, knowledge)
     if blocked.ops:
         return plan, blocked
     types = [device.device_type for device in site.devices]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from berth.dtypes import DType
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.opdef import Kernel
 from berth.ops.shape import Known, bracketed
 
@@ -61,7 +61,9 @@ class Value:
         "variable",
     )
 
-    def __init__(self, tensor: Tensor, dtype: DType, dims: Any, step: Step | None) -> None:
+    def __init__(
+        self, tensor: SymbolicTensor, dtype: DType, dims: Any, step: Step | None
+    ) -> None:
         self.tensor = tensor
         self.dtype = dtype
         self.dims: Any = dims
@@ -163,7 +165,7 @@ class Stage:
 class Feed(NamedTuple):
     """What a caller has to give."""
 
-    tensor: Tensor
+    tensor: SymbolicTensor
     dims: Known
     device: int = 0
     """Where it is; what a session is fed is on the host."""
@@ -172,7 +174,7 @@ class Feed(NamedTuple):
 class Request(NamedTuple):
     """What a run asks for: the key of a plan."""
 
-    fetches: tuple[Tensor, ...]
+    fetches: tuple[SymbolicTensor, ...]
     targets: tuple[Operation, ...]
     feeds: tuple[Feed, ...]
     is_traced: bool = False

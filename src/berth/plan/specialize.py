@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from berth.backends.kinds import HOST_TYPE
 from berth.dtypes import DType, resource
 from berth.errors import InvalidArgumentError, OpError
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import CONST, PLACEHOLDER
 from berth.ops.evaluate import evaluate
 from berth.ops.opdef import Access
@@ -32,9 +33,9 @@ FOLD_AT_MOST = 2**16
 class Knowledge(NamedTuple):
     """What earlier parts of a run found out."""
 
-    values: Mapping[Tensor, Any] = {}
+    values: Mapping[SymbolicTensor, Any] = {}
     """Values of host inputs."""
-    dims: Mapping[Tensor, Dims] = {}
+    dims: Mapping[SymbolicTensor, Dims] = {}
     """Shapes that depended on values."""
     done: frozenset[Operation] = frozenset()
     """What has run already, and must not run again."""
@@ -43,7 +44,7 @@ class Knowledge(NamedTuple):
 class Blocked(NamedTuple):
     """What must be computed before the rest can be planned."""
 
-    values: list[Tensor]
+    values: list[SymbolicTensor]
     """Tensors whose values decide how the rest is planned."""
     ops: list[Operation]
     """The operations that wait for them, directly or not."""
@@ -93,7 +94,7 @@ class _Specializer:
         self._is_on_host = is_on_host
         self._known = knowledge
         self._folds = not request.is_traced
-        self._values: dict[Tensor, Value] = {}
+        self._values: dict[SymbolicTensor, Value] = {}
         self._steps: dict[Operation, Step] = {}
         self._blocked = Blocked([], [], [])
         self._blocked_ops: set[Operation] = set()
@@ -299,7 +300,7 @@ class _Specializer:
                 return False
         if any(dtype.is_floating for dtype, _ in types) and not self._is_on_host(op):
             return False
-        if definition.kernel("CPU", op.main_type) is None:
+        if definition.kernel(HOST_TYPE, op.main_type) is None:
             return False
         try:
             results = evaluate(definition, arrays, op.attrs)

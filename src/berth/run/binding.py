@@ -74,7 +74,7 @@ class Binding:
         for device, nbytes in plan.workspace_bytes.items():
             self._workspaces[device] = take_workspace(plan, device, nbytes, devices)
         self._streams = {stage.device: self._stream(stage.device) for stage in plan.stages}
-        self.remote = [s for d, s in self._streams.items() if devices[d].device_type != "CPU"]
+        self.remote = [s for d, s in self._streams.items() if not devices[d].is_host]
         """The streams whose work is not over when the calls are."""
         self._late = self._find_late()
         self._bind_sources()
@@ -214,15 +214,15 @@ class Binding:
 
     def _bind_wait(self, device: int, other: int) -> Callable[[], None]:
         """Make a device's stream wait for another's; what the host did is done at once."""
-        if self._devices[other].device_type == "CPU":
+        if self._devices[other].is_host:
             return _nothing
-        if self._devices[device].device_type == "CPU":
+        if self._devices[device].is_host:
             return self._streams[other].synchronize
         return partial(wait, self._streams[device], self._streams[other])
 
     def _bind_copy(self, copy: Copy) -> Callable[[], None]:
-        source_is_host = self._devices[copy.source.device].device_type == "CPU"
-        target_is_host = self._devices[copy.target.device].device_type == "CPU"
+        source_is_host = self._devices[copy.source.device].is_host
+        target_is_host = self._devices[copy.target.device].is_host
         source = partial(self.array_of, copy.source)
         target = self.array_of(copy.target)
         if source_is_host:
@@ -240,7 +240,7 @@ class Binding:
         return self._streams[device]
 
     def _is_host(self, device: int) -> bool:
-        return self._devices[device].device_type == "CPU"
+        return self._devices[device].is_host
 
     def _fetcher(self, position: int) -> Callable[[], Any]:
         """Make the function that gives the caller one of the fetched values."""
@@ -249,7 +249,7 @@ class Binding:
             return self._keeper(position, value)
         array = self._arrays.get(value)
         first = next(k for k, v in enumerate(self.plan.fetches) if v.root is value.root)
-        if self._devices[value.device].device_type != "CPU":
+        if not self._devices[value.device].is_host:
             host = partial(result_array, self._devices[HOST], value, self._devices)
             stream = self._streams_at(value.device)
             return partial(fetch_from, stream, self.array_of(value), host)

@@ -15,7 +15,7 @@ from berth.errors import OpError, OutOfMemoryError
 from berth.graph.func_graph import FuncGraph
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.plan.compiler import NOTHING, Site, compile_plan
 from berth.plan.placement import Placement
 from berth.plan.placer import place
@@ -174,7 +174,7 @@ class Engine:
         return engine
 
     def _device_of_variable(self, behind: Any) -> Device:
-        if not isinstance(behind, Tensor):
+        if not isinstance(behind, SymbolicTensor):
             device: Device = behind.place
             return device
         if self._around is not None:

@@ -42,7 +42,7 @@ def new_array(
     Large arrays of the host come from its arena too: memory that was used before is there
     at once, and pages that are new to the process cost more to touch than most work.
     """
-    if device.device_type == "CPU":
+    if device.is_host:
         nbytes = dtype.itemsize * math.prod(dims)
         if nbytes < LARGE or dtype is string:
             return np.empty(dims, dtype.np_dtype)
@@ -101,7 +101,7 @@ def compute(
     bound = kernel.bind(launch)
     call = over_pool(bound, pool) if isinstance(bound, Parts) else bound
     if call is not None:
-        if device.device_type == "CPU":
+        if device.is_host:
             ignore_fp_errors(*call)
         else:
             device.stream.launch(partial(ignore_fp_errors, *call))
@@ -114,7 +114,7 @@ def _held_by(op: str) -> Holder:
 
 def to_host(device: Device, array: Array) -> np.ndarray[Any, Any]:
     """Return a device's array on the host, when all work before is done."""
-    if device.device_type == "CPU":
+    if device.is_host:
         return array  # type: ignore[no-any-return]
     host = np.empty(array.shape, array.dtype)
     device.stream.download(host, array)
@@ -131,10 +131,10 @@ def to_device(
     devices: Sequence[Device] = (),
 ) -> Array:
     """Copy an array from one device to another."""
-    if target.device_type == "CPU":
+    if target.is_host:
         return to_host(source, array)
     copy = new_array(target, array.shape, dtype, partial(_held_by, name), devices)
-    if source.device_type == "CPU":
+    if source.is_host:
         target.stream.upload(copy, np.ascontiguousarray(array).reshape(array.shape))
         return copy
     target.stream.wait(source.stream.record())

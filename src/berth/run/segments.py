@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.convert import dtype_of, frozen
 from berth.ops.evaluate import HostValue
 from berth.plan.plan import Feed, Plan, Request
@@ -173,8 +173,8 @@ class _Progress:
     def __init__(self, request: Request, feeds: Sequence[Any]) -> None:
         self._request = request
         self._have = {f.tensor: array for f, array in zip(request.feeds, feeds, strict=True)}
-        self._values: dict[Tensor, Any] = {}
-        self._dims: dict[Tensor, Any] = {}
+        self._values: dict[SymbolicTensor, Any] = {}
+        self._dims: dict[SymbolicTensor, Any] = {}
         self._done: frozenset[Operation] = frozenset()
         self._n_segments = 0
 
@@ -199,7 +199,7 @@ class _Progress:
         """Return what a request of ours is to be fed."""
         return [self._have[feed.tensor] for feed in request.feeds]
 
-    def value_of(self, tensor: Tensor) -> Any:
+    def value_of(self, tensor: SymbolicTensor) -> Any:
         """Return the value of what a call takes; None for a variable."""
         array = self._have.get(tensor)
         return tensor.value if array is None else array
@@ -238,7 +238,7 @@ class _Progress:
         ):
             self._dims[tensor] = dims
 
-    def _typed(self, tensor: Tensor) -> Any:
+    def _typed(self, tensor: SymbolicTensor) -> Any:
         array = self._have.get(tensor)
         return tensor if array is None else HostValue(dtype_of(array), array.shape, array)
 
@@ -247,13 +247,13 @@ class _Progress:
         new = set(last.request.fetches)
         return [self._given(tensor, tensor in new) for tensor in self._request.fetches]
 
-    def _given(self, tensor: Tensor, is_new: bool) -> Any:
+    def _given(self, tensor: SymbolicTensor, is_new: bool) -> Any:
         array = self._have[tensor]
         if array.ndim == 0:
             return array[()]
         return array if is_new else np.array(array)  # it may be the caller's own
 
 
-def _stand_in(tensor: Tensor) -> np.ndarray[Any, Any]:
+def _stand_in(tensor: SymbolicTensor) -> np.ndarray[Any, Any]:
     """Make a value for what a call does not give in this run; nobody looks at it."""
     return np.zeros([size or 0 for size in tensor.dims or ()], tensor.dtype.np_dtype)

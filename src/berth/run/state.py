@@ -14,7 +14,7 @@ from berth.devices.out_of_memory import allocate_tensor
 from berth.dtypes import DType, as_dtype, string
 from berth.errors import FailedPreconditionError
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.memory.buffer import Holder
 from berth.ops.shape import Known
 
@@ -41,7 +41,7 @@ class SessionState:
         self._devices = devices
         self._lock = threading.RLock()
         self._variables: dict[str, VariableSlot] = {}
-        self._constants: dict[tuple[Tensor, int], Array] = {}
+        self._constants: dict[tuple[SymbolicTensor, int], Array] = {}
         self._memories: dict[Operation, dict[str, Any]] = {}
 
     def variable(self, op: Operation, device: int, dims: Known, dtype: DType) -> VariableSlot:
@@ -54,7 +54,7 @@ class SessionState:
                 self._variables[op.name] = slot
             return slot
 
-    def constant(self, tensor: Tensor, device: int) -> Array:
+    def constant(self, tensor: SymbolicTensor, device: int) -> Array:
         """Return a constant's array on a device, made on first use."""
         with self._lock:
             array = self._constants.get((tensor, device))
@@ -67,7 +67,7 @@ class SessionState:
         """Put a value on a device; the host has it already."""
         target = self._devices[device]
         host = np.ascontiguousarray(value).reshape(value.shape)
-        if target.device_type == "CPU":
+        if target.is_host:
             return host
         array = self._allocate(op, device, host.shape, as_dtype(host.dtype))
         stream = target.hardware.backend.stream(target.hardware.platform)

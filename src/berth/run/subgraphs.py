@@ -19,7 +19,7 @@ from berth.dtypes import DType
 from berth.errors import InvalidArgumentError
 from berth.graph.func_graph import FuncGraph
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.flow.calls import LOOPS, follow
 from berth.ops.opdef import Attrs, OpDef
 from berth.ops.shape import Dims, bracketed, is_known
@@ -47,7 +47,7 @@ class SubgraphState(SessionState):
     def variable(self, op: Operation, device: int, dims: Any, dtype: DType) -> Any:
         """Return a variable of the outermost graph, or of the program."""
         behind = self._handles[op]
-        if isinstance(behind, Tensor):
+        if isinstance(behind, SymbolicTensor):
             return self._root.variable(behind.op, device, dims, dtype)
         return behind
 
@@ -124,7 +124,7 @@ class FunctionalOps:
 
 def _wanted_of_bodies(
     definition: OpDef, attrs: Attrs, wanted: frozenset[int]
-) -> list[tuple[Subgraph, list[Tensor | None]]]:
+) -> list[tuple[Subgraph, list[SymbolicTensor | None]]]:
     """Say of each body which of its outputs a call has to have."""
     bodies: Sequence[Subgraph] = attrs["bodies"]
     if definition not in LOOPS:
@@ -137,8 +137,8 @@ def _wanted_of_bodies(
 
 
 def _only(
-    outputs: Sequence[Tensor | None], wanted: frozenset[int] | set[int]
-) -> list[Tensor | None]:
+    outputs: Sequence[SymbolicTensor | None], wanted: frozenset[int] | set[int]
+) -> list[SymbolicTensor | None]:
     return [output if k in wanted else None for k, output in enumerate(outputs)]
 
 
@@ -146,7 +146,11 @@ class _CachedSubgraph:
     """One body, for some of its outputs."""
 
     def __init__(
-        self, body: Subgraph, engine: Engine, outputs: Sequence[Tensor | None], is_traced: bool
+        self,
+        body: Subgraph,
+        engine: Engine,
+        outputs: Sequence[SymbolicTensor | None],
+        is_traced: bool,
     ) -> None:
         self._engine = engine
         self._symbols = body.symbols
@@ -154,7 +158,7 @@ class _CachedSubgraph:
         self._targets = tuple(body.graph.effects)
         self._is_traced = is_traced
         passed = {id(s): p for s, p in zip(body.symbols, body.takes, strict=True)}
-        fetches: dict[Tensor, int] = {}
+        fetches: dict[SymbolicTensor, int] = {}
         self._sources: list[tuple[str, Any]] = []
         """For each output where it comes from: a fetch, what is passed on, or nowhere."""
         for given, output in zip(body.outputs, outputs, strict=True):
@@ -205,7 +209,7 @@ def as_array(value: Any) -> Array:
     return np.array(value, object) if isinstance(value, bytes) else np.asarray(value)
 
 
-def _stacked(output: Tensor, column: Sequence[Any], *, is_asked_for: bool) -> Any:
+def _stacked(output: SymbolicTensor, column: Sequence[Any], *, is_asked_for: bool) -> Any:
     """Put arrays below each other.
 
     If they differ in shape they stay apart, in an array of arrays: good enough for the loop
@@ -232,7 +236,7 @@ def _stacked(output: Tensor, column: Sequence[Any], *, is_asked_for: bool) -> An
     return rows
 
 
-def _no_rows(output: Tensor, is_asked_for: bool) -> Array:
+def _no_rows(output: SymbolicTensor, is_asked_for: bool) -> Array:
     dims: Dims = output.dims
     if is_asked_for and not is_known(dims):
         raise InvalidArgumentError(

@@ -9,7 +9,7 @@ import numpy as np
 
 from berth.dtypes import DType, resource, string
 from berth.graph.graph import Graph
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.convert import to_array
 from berth.ops.shape import Dims, text
 from berth.plan.plan import Feed
@@ -21,7 +21,7 @@ def read_feeds(
     """Return the tensors that are fed, with the shapes of their values, and the values."""
     feeds, arrays = [], []
     for key, value in _pairs(feed_dict):
-        is_ours = type(key) is Tensor and key.op.graph is graph
+        is_ours = type(key) is SymbolicTensor and key.op.graph is graph
         tensor = key if is_ours else find_fed(key, graph)
         if not graph.is_feedable(tensor):
             raise ValueError(f"Tensor {tensor.name} may not be fed.")
@@ -48,10 +48,10 @@ def _pairs(feed_dict: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
         yield from zip(key, value, strict=True)
 
 
-def find_fed(key: Any, graph: Graph) -> Tensor:
+def find_fed(key: Any, graph: Graph) -> SymbolicTensor:
     """Return the tensor that a key of a feed_dict means."""
     try:
-        tensor: Tensor = graph.as_graph_element(key, allow_operation=False)
+        tensor: SymbolicTensor = graph.as_graph_element(key, allow_operation=False)
     except (TypeError, ValueError, KeyError) as error:
         raise TypeError(f"Cannot interpret feed_dict key as Tensor: {_reason(error)}") from None
     return tensor
@@ -61,10 +61,10 @@ def _reason(error: Exception) -> str:
     return str(error.args[0]) if error.args else str(error)
 
 
-def feed_array(tensor: Tensor, value: Any) -> np.ndarray[Any, Any]:
+def feed_array(tensor: SymbolicTensor, value: Any) -> np.ndarray[Any, Any]:
     """Make an array of a value for a tensor; TypeError or ValueError if it cannot be one."""
     dtype = tensor.dtype.base_dtype
-    if isinstance(value, Tensor) or hasattr(value, "as_tensor"):
+    if isinstance(value, SymbolicTensor) or hasattr(value, "as_tensor"):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
             "Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For reference, "

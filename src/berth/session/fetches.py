@@ -15,7 +15,7 @@ from typing import Any
 
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.indexed_slices import IndexedSlices, IndexedSlicesValue
 
 Build = Callable[[Sequence[Any]], Any]
@@ -36,7 +36,7 @@ class Fetches:
 class _Reader:
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self.tensors: dict[Tensor, int] = {}
+        self.tensors: dict[SymbolicTensor, int] = {}
         self.targets: dict[Operation, None] = {}
 
     def read(self, fetch: Any) -> Build:

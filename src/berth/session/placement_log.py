@@ -104,7 +104,7 @@ def _described(device: Device) -> str:
 
 def log_name(device: Device) -> str:
     """Write a device's name as the documents' log does: ``…/cpu:0``, ``…/device:GPU:0``."""
-    if device.device_type == "CPU":
+    if device.is_host:
         return device.name.replace("/device:CPU:", "/cpu:")
     return device.name
 

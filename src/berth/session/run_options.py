@@ -25,8 +25,10 @@ from berth.front.proto import (
     str_field,
 )
 from berth.graph.node_text import GraphDef
+from berth.public import public_v1
 
 
+@public_v1("RunOptions")
 class RunOptions(Message):
     """What one run is asked, besides its fetches.
 
@@ -126,6 +128,7 @@ class StepStats(Message):
     dev_stats = repeated_field(DeviceStepStats)
 
 
+@public_v1("RunMetadata")
 class RunMetadata(Message):
     """What a run tells of itself. A run that is not traced leaves `step_stats` empty."""
 

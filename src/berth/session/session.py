@@ -21,9 +21,10 @@ from berth.graph.default_graph import get_default_graph
 from berth.graph.default_session import enter_session, leave_session
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops import builder
 from berth.plan.plan import Feed, Request
+from berth.public import public_v1
 from berth.run.engine import Engine, Options
 from berth.run.trace import Deadline, Recorder
 from berth.session.feeds import feed_array, find_fed, read_feeds
@@ -96,7 +97,7 @@ class BaseSession:
     def _run_ready(self, fetches: Any) -> Any:
         """Run without feeds: what is fetched again and again is looked up only once."""
         # Tensors and operations only: a structure may equal another of a different kind.
-        is_single = type(fetches) is Tensor or type(fetches) is Operation
+        is_single = type(fetches) is SymbolicTensor or type(fetches) is Operation
         ready = self._ready.get(fetches) if is_single else None
         if ready is not None and self._engine.is_placed and not self._placements.is_watched():
             fetched, runner = ready
@@ -246,6 +247,7 @@ class BaseSession:
             leave_session(self)
 
 
+@public_v1("Session")
 class Session(BaseSession):
     """A graph on devices. As a context manager it is the default, and closed at the end."""
 
@@ -276,6 +278,7 @@ class Session(BaseSession):
         self.close()
 
 
+@public_v1("InteractiveSession")
 class InteractiveSession(BaseSession):
     """A session that is the default from its making to its closing: for a shell."""
 

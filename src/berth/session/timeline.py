@@ -26,6 +26,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from berth.errors import did_you_mean, explain
+from berth.public import public_v2
 from berth.session.run_options import NodeExecStats, StepStats, TensorDescription
 
 _OP_TIMES = ("schedule", "gpu", "all")
@@ -76,6 +77,7 @@ class StepStatsAnalysis(NamedTuple):
     allocator_maximums: dict[str, AllocationMaximum]
 
 
+@public_v2("timeline.Timeline")
 class Timeline:
     """What each device did in a step, and when.
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from berth.dtypes import DType, resource
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import expand_dims
 from berth.ops.arrays.indexed_slices import IndexedSlices
 from berth.ops.arrays.scattering import in_batch
@@ -19,6 +19,7 @@ from berth.ops.compose import convert
 from berth.ops.opdef import Attrs, OpDef
 from berth.ops.state.scatter import SCATTERS
 from berth.ops.state.variables import ASSIGNMENTS, COUNT_UP_TO, variable_of
+from berth.public import public_v1
 
 WRITES = {**ASSIGNMENTS, **SCATTERS}
 """The ways to write to a variable, by the names of their methods and functions."""
@@ -161,7 +162,7 @@ def _in_whole(indices: Any) -> Any:
 # --- in a graph ---------------------------------------------------------------------------
 
 
-def write(target: Tensor, verb: str, values: Sequence[Any], name: str | None) -> Any:
+def write(target: SymbolicTensor, verb: str, values: Sequence[Any], name: str | None) -> Any:
     """Write through a reference or handle; return the new reference, or the operation."""
     by_reference, by_handle = WRITES[verb]
     graph = target.graph.here()
@@ -185,7 +186,7 @@ def _wanted(kind: Any, value: Any, dtype: DType) -> DType | None:
 
 
 def beside(
-    target: Tensor, op: OpDef, tensors: Sequence[Any], attrs: Attrs, name: str | None
+    target: SymbolicTensor, op: OpDef, tensors: Sequence[Any], attrs: Attrs, name: str | None
 ) -> Any:
     """Apply an operation to a variable, on its device."""
     graph = target.graph.here()
@@ -195,7 +196,7 @@ def beside(
         return graph.apply(op, (target, *tensors), attrs, name)
 
 
-def count(target: Tensor, limit: int, name: str | None) -> Any:
+def count(target: SymbolicTensor, limit: int, name: str | None) -> Any:
     """Add 1 to an integer behind a reference or handle; return what it was."""
     by_reference, by_handle = COUNT_UP_TO
     is_handle = target.dtype is resource
@@ -207,6 +208,7 @@ def count(target: Tensor, limit: int, name: str | None) -> Any:
 # --- what users call ----------------------------------------------------------------------
 
 
+@public_v1("assign")
 def assign(
     ref: Any,
     value: Any,
@@ -218,6 +220,7 @@ def assign(
     return _write_to(ref, "assign", (value,), name)
 
 
+@public_v1("assign_add")
 def assign_add(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Any:
@@ -225,6 +228,7 @@ def assign_add(
     return _write_to(ref, "assign_add", (value,), name)
 
 
+@public_v1("assign_sub")
 def assign_sub(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Any:
@@ -232,6 +236,7 @@ def assign_sub(
     return _write_to(ref, "assign_sub", (value,), name)
 
 
+@public_v1("scatter_update")
 def scatter_update(
     ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Any:
@@ -239,6 +244,7 @@ def scatter_update(
     return _write_to(ref, "scatter_update", (indices, updates), name)
 
 
+@public_v1("scatter_add")
 def scatter_add(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
@@ -246,6 +252,7 @@ def scatter_add(
     return _write_to(ref, "scatter_add", (indices, updates), name)
 
 
+@public_v1("scatter_sub")
 def scatter_sub(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
@@ -253,6 +260,7 @@ def scatter_sub(
     return _write_to(ref, "scatter_sub", (indices, updates), name)
 
 
+@public_v1("scatter_mul")
 def scatter_mul(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
@@ -260,6 +268,7 @@ def scatter_mul(
     return _write_to(ref, "scatter_mul", (indices, updates), name)
 
 
+@public_v1("scatter_div")
 def scatter_div(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
@@ -267,6 +276,7 @@ def scatter_div(
     return _write_to(ref, "scatter_div", (indices, updates), name)
 
 
+@public_v1("scatter_min")
 def scatter_min(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
@@ -274,6 +284,7 @@ def scatter_min(
     return _write_to(ref, "scatter_min", (indices, updates), name)
 
 
+@public_v1("scatter_max")
 def scatter_max(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
@@ -281,6 +292,7 @@ def scatter_max(
     return _write_to(ref, "scatter_max", (indices, updates), name)
 
 
+@public_v1("scatter_nd_update")
 def scatter_nd_update(
     ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Any:
@@ -288,6 +300,7 @@ def scatter_nd_update(
     return _write_to(ref, "scatter_nd_update", (indices, updates), name)
 
 
+@public_v1("scatter_nd_add")
 def scatter_nd_add(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
@@ -295,6 +308,7 @@ def scatter_nd_add(
     return _write_to(ref, "scatter_nd_add", (indices, updates), name)
 
 
+@public_v1("scatter_nd_sub")
 def scatter_nd_sub(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
@@ -302,6 +316,7 @@ def scatter_nd_sub(
     return _write_to(ref, "scatter_nd_sub", (indices, updates), name)
 
 
+@public_v1("batch_scatter_update")
 def batch_scatter_update(
     ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Any:
@@ -309,6 +324,7 @@ def batch_scatter_update(
     return scatter_nd_update(ref, _in_whole(indices), updates, use_locking, name)
 
 
+@public_v1("count_up_to")
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
     """Add 1 to an integer variable, until it is at a limit; return what it was."""
     return count(getattr(ref, "handle", ref), limit, name)
@@ -320,6 +336,6 @@ def _write_to(ref: Any, verb: str, values: Sequence[Any], name: str | None) -> A
         return ref.write(verb, values, name)
     if verb in ASSIGNMENTS and hasattr(ref, verb):
         return getattr(ref, verb)(*values, name=name)
-    if not isinstance(ref, Tensor) or not ref.dtype.is_ref:
+    if not isinstance(ref, SymbolicTensor) or not ref.dtype.is_ref:
         raise TypeError(f"tf.{verb} needs a variable, and not {ref!r}.")
     return write(ref, verb, values, name)

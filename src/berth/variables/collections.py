@@ -8,7 +8,7 @@ import numpy as np
 
 from berth.graph.default_graph import get_default_graph
 from berth.graph.keys import GraphKeys
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import constant
 from berth.ops.arrays.indexing import boolean_mask
 from berth.ops.arrays.joining import stack
@@ -17,37 +17,44 @@ from berth.ops.compose import scope as open_scope
 from berth.ops.elementwise.compare import logical_not
 from berth.ops.flow.control import group
 from berth.ops.state.variables import REFERENCE_IS_INITIALIZED
+from berth.public import public_v1
 from berth.variables.assignment import beside
 from berth.variables.variable import Variable
 
 # --- lists --------------------------------------------------------------------------------
 
 
+@public_v1("global_variables")
 def global_variables(scope: str | None = None) -> list[Variable]:
     """List the variables of the default graph; with a scope, those whose names match it."""
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
+@public_v1("local_variables")
 def local_variables(scope: str | None = None) -> list[Variable]:
     """List the variables that belong to a run of the program, and are not saved."""
     return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
+@public_v1("trainable_variables")
 def trainable_variables(scope: str | None = None) -> list[Variable]:
     """List the variables of the default graph that training may change."""
     return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
+@public_v1("model_variables")
 def model_variables(scope: str | None = None) -> list[Variable]:
     """List the variables that were collected as a model's."""
     return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
+@public_v1("moving_average_variables")
 def moving_average_variables(scope: str | None = None) -> list[Variable]:
     """List the variables of which moving averages are kept."""
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
+@public_v1("all_variables")
 def all_variables() -> list[Variable]:
     """List the variables of the default graph: the old name of `global_variables`."""
     return global_variables()
@@ -56,31 +63,37 @@ def all_variables() -> list[Variable]:
 # --- first values -------------------------------------------------------------------------
 
 
+@public_v1("variables_initializer", "initializers.variables")
 def variables_initializer(var_list: Any, name: str = "init") -> Any:
     """Return the operation that gives variables their initial values."""
     return group(*[variable.initializer for variable in var_list], name=name)
 
 
+@public_v1("global_variables_initializer", "initializers.global_variables")
 def global_variables_initializer() -> Any:
     """Return the operation that gives every variable its initial value."""
     return variables_initializer(global_variables())
 
 
+@public_v1("local_variables_initializer", "initializers.local_variables")
 def local_variables_initializer() -> Any:
     """Return the operation that gives every local variable its initial value."""
     return variables_initializer(local_variables())
 
 
+@public_v1("initialize_variables")
 def initialize_variables(var_list: Any, name: str = "init") -> Any:
     """Initialise variables: the old name of `variables_initializer`."""
     return variables_initializer(var_list, name)
 
 
+@public_v1("initialize_all_variables")
 def initialize_all_variables() -> Any:
     """Initialise every variable: the old name of `global_variables_initializer`."""
     return global_variables_initializer()
 
 
+@public_v1("initialize_local_variables")
 def initialize_local_variables() -> Any:
     """Initialise local variables: the old name of `local_variables_initializer`."""
     return local_variables_initializer()
@@ -89,13 +102,15 @@ def initialize_local_variables() -> Any:
 # --- whether they have one ----------------------------------------------------------------
 
 
+@public_v1("is_variable_initialized")
 def is_variable_initialized(variable: Any) -> Any:
     """Tell whether a variable has a value."""
-    if isinstance(variable, Tensor):
+    if isinstance(variable, SymbolicTensor):
         return beside(variable, REFERENCE_IS_INITIALIZED, (), {}, None)
     return variable.is_initialized()
 
 
+@public_v1("report_uninitialized_variables")
 def report_uninitialized_variables(
     var_list: Any = None, name: str = "report_uninitialized_variables"
 ) -> Any:
@@ -111,6 +126,7 @@ def report_uninitialized_variables(
             return boolean_mask(names, is_missing)
 
 
+@public_v1("assert_variables_initialized")
 def assert_variables_initialized(var_list: Any = None) -> Any:
     """Return an operation that fails unless variables have values; None if there are none."""
     ranks = []

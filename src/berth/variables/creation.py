@@ -9,7 +9,7 @@ from typing import Any
 
 from berth.dtypes import DType, as_dtype, bool_, string
 from berth.graph.keys import GraphKeys
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.shape import TensorShape
 from berth.variables.initializers_v1 import GlorotUniform, Zeros
 from berth.variables.variable import Variable
@@ -22,7 +22,7 @@ def make_variable(
     declared, wanted = TensorShape(shape), as_dtype(dtype).base_dtype
     if initializer is None:
         initializer = _default_initializer(name, declared, wanted)
-    if callable(initializer) and not isinstance(initializer, Tensor | Variable):
+    if callable(initializer) and not isinstance(initializer, SymbolicTensor | Variable):
         initial_value, typed = _first_value(initializer, declared, wanted)
     else:
         if declared.is_fully_defined():

@@ -9,18 +9,21 @@ from berth.dtypes import DType, int64
 from berth.graph.default_graph import get_default_graph
 from berth.graph.graph import Graph
 from berth.graph.keys import GraphKeys
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
+from berth.public import public_v1
 from berth.variables.initializers_v1 import Zeros
 from berth.variables.scope import get_variable
 
 _log = logging.getLogger("berth")
 
 
+@public_v1("train.global_step")
 def global_step(sess: Any, global_step_tensor: Any) -> int:
     """Return the value of the global step in a session."""
     return int(sess.run(global_step_tensor))
 
 
+@public_v1("train.get_global_step")
 def get_global_step(graph: Graph | None = None) -> Any:
     """Return the global step of a graph, by default the default one; None if it has none."""
     graph = graph or get_default_graph()
@@ -34,11 +37,12 @@ def get_global_step(graph: Graph | None = None) -> Any:
     return step
 
 
-def _named(graph: Graph) -> Tensor | None:
+def _named(graph: Graph) -> SymbolicTensor | None:
     op = graph.by_name.get("global_step")
     return op.outputs[0] if op is not None and op.outputs else None
 
 
+@public_v1("train.create_global_step")
 def create_global_step(graph: Graph | None = None) -> Any:
     """Make the global step of a graph; ValueError if it has one."""
     graph = graph or get_default_graph()
@@ -55,6 +59,7 @@ def create_global_step(graph: Graph | None = None) -> Any:
         )
 
 
+@public_v1("train.get_or_create_global_step")
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
     """Return the global step of a graph, made if it has none.
 
@@ -66,6 +71,7 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
     return create_global_step(graph) if step is None else step
 
 
+@public_v1("train.assert_global_step")
 def assert_global_step(global_step_tensor: Any) -> None:
     """Raise TypeError unless this can be a global step: a variable or tensor of one integer."""
     dtype = getattr(global_step_tensor, "dtype", None)

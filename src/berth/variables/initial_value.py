@@ -10,12 +10,12 @@ from typing import Any
 
 from berth.graph.keys import GraphKeys
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.opdef import Access
 from berth.ops.state.variables import VARIABLE
 
 
-def guarded(initial_value: Tensor, name: str) -> Tensor:
+def guarded(initial_value: SymbolicTensor, name: str) -> SymbolicTensor:
     """Return an initial value that needs no variable to have one; `name` is whose it is."""
     behind = _needed(initial_value.op)
     if not any(op.definition is VARIABLE for op in behind):
@@ -23,7 +23,7 @@ def guarded(initial_value: Tensor, name: str) -> Tensor:
     graph = initial_value.graph
     keys = (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES)
     variables = {v.op: v for key in keys for v in graph.get_collection(key)}
-    copies: dict[Tensor, Tensor] = {}
+    copies: dict[SymbolicTensor, SymbolicTensor] = {}
     with graph.device(None), graph.colocate_with(None, ignore_existing=True):
         for op in sorted(behind, key=lambda op: op.number):
             if op.definition is VARIABLE and op in variables:
@@ -46,7 +46,7 @@ def _needed(last: Operation) -> set[Operation]:
     return needed
 
 
-def _copy(op: Operation, inputs: list[Any], name: str) -> list[Tensor]:
+def _copy(op: Operation, inputs: list[Any], name: str) -> list[SymbolicTensor]:
     """Make an operation once more, with other inputs."""
     graph = op.graph
     with graph.device(op.device or None):

@@ -26,6 +26,7 @@ from berth.ops.random.stateless import (
     stateless_uniform,
 )
 from berth.ops.shape import Known, read_dims
+from berth.public import public_v2
 
 _PARTITION = ("partition_shape", "partition_offset")
 _MODES = ("fan_in", "fan_out", "fan_avg")
@@ -34,6 +35,7 @@ _TRUNCATED_STDDEV = 0.87962566103423978
 """The standard deviation of a normal distribution that is cut off at two of its own."""
 
 
+@public_v2("initializers.Initializer")
 class Initializer:
     """Something that makes a tensor of a shape, for a variable to start with."""
 
@@ -96,6 +98,7 @@ def check_floating(dtype: DType) -> DType:
 # --- one value ----------------------------------------------------------------------------
 
 
+@public_v2("zeros_initializer", "initializers.Zeros")
 class Zeros(Initializer):
     """Zeros.
 
@@ -108,6 +111,7 @@ class Zeros(Initializer):
         return zeros(shape, dtype)
 
 
+@public_v2("ones_initializer", "initializers.Ones")
 class Ones(Initializer):
     """Ones.
 
@@ -120,6 +124,7 @@ class Ones(Initializer):
         return ones(shape, dtype)
 
 
+@public_v2("constant_initializer", "initializers.Constant")
 class Constant(Initializer):
     """Given values: one for all elements, or as many as there are.
 
@@ -185,6 +190,7 @@ class _Random(Initializer):
         return self._draw(*draws, shape, mean, stddev, dtype)
 
 
+@public_v2("random_uniform_initializer", "initializers.RandomUniform")
 class RandomUniform(_Random):
     """Numbers between two bounds, all as likely as one another."""
 
@@ -202,6 +208,7 @@ class RandomUniform(_Random):
         return self._uniform(shape, self.minval, self.maxval, dtype)
 
 
+@public_v2("random_normal_initializer", "initializers.RandomNormal")
 class RandomNormal(_Random):
     """Numbers of a normal distribution."""
 
@@ -217,6 +224,7 @@ class RandomNormal(_Random):
         return self._normal(shape, self.mean, self.stddev, check_floating(dtype))
 
 
+@public_v2("initializers.TruncatedNormal")
 class TruncatedNormal(RandomNormal):
     """Numbers of a normal distribution, none two standard deviations away or more."""
 
@@ -225,6 +233,7 @@ class TruncatedNormal(RandomNormal):
         return self._truncated(shape, self.mean, self.stddev, check_floating(dtype))
 
 
+@public_v2("initializers.VarianceScaling")
 class VarianceScaling(_Random):
     """Numbers whose variance fits the number of inputs, or outputs, of a layer."""
 
@@ -294,36 +303,42 @@ class _Scaled(VarianceScaling):
         super().__init__(*self.case, seed)
 
 
+@public_v2("initializers.GlorotUniform")
 class GlorotUniform(_Scaled):
     """Glorot's, of uniform distribution: also called Xavier's."""
 
     case = (1.0, "fan_avg", "uniform")
 
 
+@public_v2("initializers.GlorotNormal")
 class GlorotNormal(_Scaled):
     """Glorot's, of truncated normal distribution: also called Xavier's."""
 
     case = (1.0, "fan_avg", "truncated_normal")
 
 
+@public_v2("initializers.HeUniform")
 class HeUniform(_Scaled):
     """He's, of uniform distribution."""
 
     case = (2.0, "fan_in", "uniform")
 
 
+@public_v2("initializers.HeNormal")
 class HeNormal(_Scaled):
     """He's, of truncated normal distribution."""
 
     case = (2.0, "fan_in", "truncated_normal")
 
 
+@public_v2("initializers.LecunUniform")
 class LecunUniform(_Scaled):
     """LeCun's, of uniform distribution."""
 
     case = (1.0, "fan_in", "uniform")
 
 
+@public_v2("initializers.LecunNormal")
 class LecunNormal(_Scaled):
     """LeCun's, of truncated normal distribution."""
 
@@ -333,6 +348,7 @@ class LecunNormal(_Scaled):
 # --- matrices -----------------------------------------------------------------------------
 
 
+@public_v2("initializers.Orthogonal")
 class Orthogonal(_Random):
     """Matrices whose rows or columns, whichever are fewer, are orthonormal; times `gain`."""
 
@@ -357,6 +373,7 @@ class Orthogonal(_Random):
         return self.gain * reshape(q, shape)
 
 
+@public_v2("initializers.Identity")
 class Identity(Initializer):
     """The identity matrix, times `gain`.
 

@@ -9,6 +9,7 @@ from berth.dtypes import DType, as_dtype, float32
 from berth.ops.arrays.array import constant
 from berth.ops.random.seeded import random_uniform
 from berth.ops.shape import Known
+from berth.public import public_v1
 from berth.variables import initializers as v2
 from berth.variables.initializers import check_floating, check_plain, known_dims
 
@@ -36,6 +37,7 @@ class Initializer(v2.Initializer):
         return cls(**config)
 
 
+@public_v1("zeros_initializer", "initializers.zeros")
 class Zeros(Initializer, v2.Zeros):
     """Zeros."""
 
@@ -43,6 +45,7 @@ class Zeros(Initializer, v2.Zeros):
         self.dtype = as_dtype(dtype)
 
 
+@public_v1("ones_initializer", "initializers.ones")
 class Ones(Initializer, v2.Ones):
     """Ones."""
 
@@ -50,6 +53,7 @@ class Ones(Initializer, v2.Ones):
         self.dtype = as_dtype(dtype)
 
 
+@public_v1("constant_initializer", "initializers.constant")
 class Constant(Initializer):
     """Given values. If they are too few, the last one fills what is left."""
 
@@ -76,6 +80,7 @@ class Constant(Initializer):
         return constant(self.value, wanted, known_dims(shape), verify_shape=exactly)
 
 
+@public_v1("random_uniform_initializer", "initializers.random_uniform")
 class RandomUniform(Initializer, v2.RandomUniform):
     """Numbers between two bounds, all as likely as one another."""
 
@@ -90,6 +95,7 @@ class RandomUniform(Initializer, v2.RandomUniform):
         self.dtype = as_dtype(dtype)
 
 
+@public_v1("random_normal_initializer", "initializers.random_normal")
 class RandomNormal(Initializer, v2.RandomNormal):
     """Numbers of a normal distribution."""
 
@@ -104,6 +110,7 @@ class RandomNormal(Initializer, v2.RandomNormal):
         self.dtype = check_floating(as_dtype(dtype))
 
 
+@public_v1("truncated_normal_initializer", "initializers.truncated_normal")
 class TruncatedNormal(Initializer, v2.TruncatedNormal):
     """Numbers of a normal distribution, none two standard deviations away or more."""
 
@@ -118,6 +125,7 @@ class TruncatedNormal(Initializer, v2.TruncatedNormal):
         self.dtype = check_floating(as_dtype(dtype))
 
 
+@public_v1("uniform_unit_scaling_initializer", "initializers.uniform_unit_scaling")
 class UniformUnitScaling(Initializer):
     """Numbers that keep the size of what passes through a layer: an old initializer."""
 
@@ -137,6 +145,7 @@ class UniformUnitScaling(Initializer):
         return random_uniform(shape, -limit, limit, dtype, self.seed)
 
 
+@public_v1("variance_scaling_initializer", "initializers.variance_scaling")
 class VarianceScaling(Initializer, v2.VarianceScaling):
     """Numbers whose variance fits the number of inputs, or outputs, of a layer."""
 
@@ -152,6 +161,7 @@ class VarianceScaling(Initializer, v2.VarianceScaling):
         self.dtype = check_floating(as_dtype(dtype))
 
 
+@public_v1("glorot_uniform_initializer", "initializers.glorot_uniform")
 class GlorotUniform(Initializer, v2.GlorotUniform):
     """Glorot's, of uniform distribution: also called Xavier's."""
 
@@ -160,6 +170,7 @@ class GlorotUniform(Initializer, v2.GlorotUniform):
         self.dtype = check_floating(as_dtype(dtype))
 
 
+@public_v1("glorot_normal_initializer", "initializers.glorot_normal")
 class GlorotNormal(Initializer, v2.GlorotNormal):
     """Glorot's, of truncated normal distribution: also called Xavier's."""
 
@@ -168,26 +179,31 @@ class GlorotNormal(Initializer, v2.GlorotNormal):
         self.dtype = check_floating(as_dtype(dtype))
 
 
+@public_v1("initializers.he_normal")
 def he_normal(seed: int | None = None) -> VarianceScaling:
     """Return He's initializer, of truncated normal distribution."""
     return VarianceScaling(*v2.HeNormal.case, seed)
 
 
+@public_v1("initializers.he_uniform")
 def he_uniform(seed: int | None = None) -> VarianceScaling:
     """Return He's initializer, of uniform distribution."""
     return VarianceScaling(*v2.HeUniform.case, seed)
 
 
+@public_v1("initializers.lecun_normal")
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
     """Return LeCun's initializer, of truncated normal distribution."""
     return VarianceScaling(*v2.LecunNormal.case, seed)
 
 
+@public_v1("initializers.lecun_uniform")
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
     """Return LeCun's initializer, of uniform distribution."""
     return VarianceScaling(*v2.LecunUniform.case, seed)
 
 
+@public_v1("orthogonal_initializer", "initializers.orthogonal")
 class Orthogonal(Initializer, v2.Orthogonal):
     """Matrices whose rows or columns, whichever are fewer, are orthonormal; times `gain`."""
 
@@ -198,6 +214,7 @@ class Orthogonal(Initializer, v2.Orthogonal):
         self.dtype = check_floating(as_dtype(dtype))
 
 
+@public_v1("initializers.identity")
 class Identity(Initializer, v2.Identity):
     """The identity matrix, times `gain`."""
 

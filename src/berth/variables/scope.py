@@ -13,6 +13,7 @@ from berth.graph.graph import Graph
 from berth.graph.keys import GraphKeys
 from berth.ops.convert import dtype_of, to_array
 from berth.ops.shape import TensorShape
+from berth.public import public_v1
 from berth.variables.creation import make_variable, regularize
 from berth.variables.store import (
     AUTO_REUSE,
@@ -26,6 +27,7 @@ from berth.variables.variable import VariableAggregation, VariableSynchronizatio
 # --- scopes -------------------------------------------------------------------------------
 
 
+@public_v1("variable_scope")
 class variable_scope:
     """Put the names of a block's variables under a common one, and say how they are made.
 
@@ -175,6 +177,7 @@ def _graph_of(values: Any) -> Graph | None:
 # --- variables ----------------------------------------------------------------------------
 
 
+@public_v1("get_variable")
 def get_variable(
     name: str,
     shape: Any = None,
@@ -227,6 +230,7 @@ def get_variable(
         return getter(getter=_find_or_make, name=full_name, **options)
 
 
+@public_v1("get_local_variable")
 def get_local_variable(
     name: str,
     shape: Any = None,
@@ -264,6 +268,7 @@ def get_local_variable(
     )
 
 
+@public_v1("no_regularizer")
 def no_regularizer(_: Any) -> None:
     """Add nothing to the losses, whatever the scope says."""
 

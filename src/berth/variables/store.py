@@ -18,6 +18,7 @@ from berth.dtypes import DType, as_dtype, float32
 from berth.graph.default_graph import get_default_graph
 from berth.graph.graph import Graph
 from berth.graph.keys import GraphKeys
+from berth.public import public_v1, public_value
 
 
 class _ReuseMode(Enum):
@@ -25,9 +26,11 @@ class _ReuseMode(Enum):
 
 
 AUTO_REUSE = _ReuseMode.AUTO_REUSE
+public_value(__name__, "AUTO_REUSE", "AUTO_REUSE", apis=("v1",))
 """Variables are made where there are none, and taken where there are."""
 
 
+@public_v1("VariableScope")
 class VariableScope:
     """What holds for the variables that are asked for inside of a scope."""
 
@@ -190,6 +193,7 @@ def get_store(graph: Graph | None = None) -> VariableStore:
     return store or graph.kept.setdefault(VariableStore, VariableStore())
 
 
+@public_v1("get_variable_scope")
 def get_variable_scope() -> VariableScope:
     """Return the current scope of the default graph."""
     return get_store().scope
@@ -202,16 +206,19 @@ class _Default:
     use_resource = False
 
 
+@public_v1("enable_resource_variables")
 def enable_resource_variables() -> None:
     """Make variables resources, unless they say otherwise."""
     _Default.use_resource = True
 
 
+@public_v1("disable_resource_variables")
 def disable_resource_variables() -> None:
     """Make variables references, unless they say otherwise: what TensorFlow 1 does."""
     _Default.use_resource = False
 
 
+@public_v1("resource_variables_enabled")
 def resource_variables_enabled() -> bool:
     """Tell whether variables that do not say otherwise are resources."""
     return _Default.use_resource

@@ -10,10 +10,12 @@ from berth.callsite import call_site
 from berth.errors import explain
 from berth.graph.default_graph import get_default_graph
 from berth.graph.keys import GraphKeys
+from berth.public import public_v1
 from berth.variables.scope import variable_scope
 from berth.variables.store import VariableScope
 
 
+@public_v1("make_template")
 def make_template(
     name_: str,
     func_: Callable[..., Any],

@@ -12,17 +12,19 @@ from berth.graph.default_graph import get_default_graph
 from berth.graph.graph import Graph
 from berth.graph.keys import GraphKeys
 from berth.graph.operation import Operation
-from berth.graph.tensor import Tensor
+from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import IDENTITY
 from berth.ops.arrays.gathering import gather
 from berth.ops.operators import Operators
 from berth.ops.shape import TensorShape, is_known, merge, read_dims
 from berth.ops.state import variables as state
+from berth.public import public, public_v1
 from berth.variables.assignment import Writable, beside, count, write
 from berth.variables.initial_value import guarded
 from berth.variables.store import use_resource_here
 
 
+@public("VariableSynchronization")
 class VariableSynchronization(Enum):
     """When copies of a variable on several machines are made equal: there is but one."""
 
@@ -32,6 +34,7 @@ class VariableSynchronization(Enum):
     ON_READ = 3
 
 
+@public("VariableAggregation")
 class VariableAggregation(Enum):
     """How the updates of several machines are made one: there is but one."""
 
@@ -42,6 +45,7 @@ class VariableAggregation(Enum):
     ONLY_FIRST_TOWER = 3
 
 
+@public_v1("Variable")
 class Variable(Writable, Operators):
     """State that outlives a run: it has a value once its initializer has been run.
 
@@ -57,7 +61,7 @@ class Variable(Writable, Operators):
     """
 
     graph: Graph
-    initial_value: Tensor
+    initial_value: SymbolicTensor
     initializer: Operation
 
     def __init__(
@@ -110,17 +114,17 @@ class Variable(Writable, Operators):
             attrs = {"dtype": initial.dtype.base_dtype, "shape": TensorShape(dims)}
             self._shape = declared
             make = state.HANDLE if self._is_resource else state.VARIABLE
-            self._variable: Tensor = graph.apply(make, (), attrs, scope)
+            self._variable: SymbolicTensor = graph.apply(make, (), attrs, scope)
             first = guarded(initial, self.op.name)
             if self._is_resource:
                 self._build_for_handle(first, scope)
             else:
                 self._build_for_reference(first, scope)
 
-    def _initial(self, value: Any, dtype: DType | None, scope: str) -> Tensor:
+    def _initial(self, value: Any, dtype: DType | None, scope: str) -> SymbolicTensor:
         """Return the initial value; what it takes to make it goes where the variable is."""
         graph = self.graph
-        is_function = callable(value) and not isinstance(value, Tensor | Variable)
+        is_function = callable(value) and not isinstance(value, SymbolicTensor | Variable)
         if not is_function and not self._is_resource:
             return self._converted(value, dtype)
         n_before = len(graph.ops)
@@ -131,7 +135,7 @@ class Variable(Writable, Operators):
                 op.colocated_with = (*op.colocated_with, scope[:-1])
         return initial
 
-    def _converted(self, value: Any, dtype: DType | None) -> Tensor:
+    def _converted(self, value: Any, dtype: DType | None) -> SymbolicTensor:
         try:
             return self.graph.convert(value, dtype, "initial_value")
         except ValueError as error:
@@ -155,7 +159,7 @@ class Variable(Writable, Operators):
             raise ValueError(f"initial_value must have a shape specified: {initial}")
         return initial.shape if validate_shape or self._is_resource else TensorShape(None)
 
-    def _build_for_reference(self, first: Tensor, scope: str) -> None:
+    def _build_for_reference(self, first: SymbolicTensor, scope: str) -> None:
         graph = self.graph
         self.initializer = beside(
             self._variable, state.ASSIGN, (first,), {}, f"{scope}Assign/"
@@ -164,11 +168,11 @@ class Variable(Writable, Operators):
         if self._caching_device is not None:
             place = graph.device(self._caching_device)
         with place:
-            self._snapshot: Tensor = graph.apply(
+            self._snapshot: SymbolicTensor = graph.apply(
                 IDENTITY, (self._variable,), {}, f"{scope}read/"
             )
 
-    def _build_for_handle(self, first: Tensor, scope: str) -> None:
+    def _build_for_handle(self, first: SymbolicTensor, scope: str) -> None:
         graph, handle = self.graph, self._variable
         is_initialized = f"{scope}IsInitialized/VarIsInitializedOp/"
         graph.apply(state.HANDLE_IS_INITIALIZED, (handle,), {}, is_initialized)
@@ -194,7 +198,7 @@ class Variable(Writable, Operators):
         return self._variable.op
 
     @property
-    def handle(self) -> Tensor:
+    def handle(self) -> SymbolicTensor:
         """The tensor through which it is read and written."""
         return self._variable
 
@@ -230,17 +234,17 @@ class Variable(Writable, Operators):
         self._snapshot.set_shape(shape)
         self._shape = TensorShape(merge(self._shape.dims_or_none, read_dims(shape)))
 
-    def as_tensor(self) -> Tensor:
+    def as_tensor(self) -> SymbolicTensor:
         """Return the tensor that it is where a tensor is wanted: its value."""
         return self.value()
 
-    def as_graph_element(self) -> Tensor:
+    def as_graph_element(self) -> SymbolicTensor:
         """Return what is meant by it in a fetch or a feed."""
         return self._snapshot if self._is_resource else self._variable
 
     # --- reading --------------------------------------------------------------------------
 
-    def value(self) -> Tensor:
+    def value(self) -> SymbolicTensor:
         """Return the value, as a tensor."""
         if not self._is_resource or self._caching_device is not None:
             if self._here is not self.graph:  # a body sees what the variable is when it runs
@@ -249,14 +253,14 @@ class Variable(Writable, Operators):
         with self._here.colocate_with(None, ignore_existing=True):
             return self._read("ReadVariableOp")
 
-    def _read(self, name: str) -> Tensor:
-        tensor: Tensor = self._here.apply(state.READ, (self._variable,), {}, name)
+    def _read(self, name: str) -> SymbolicTensor:
+        tensor: SymbolicTensor = self._here.apply(state.READ, (self._variable,), {}, name)
         return tensor
 
-    def read_value(self) -> Tensor:
+    def read_value(self) -> SymbolicTensor:
         """Return the value at the time when what is being built runs."""
         if not self._is_resource:
-            tensor: Tensor = self._here.apply(IDENTITY, (self._variable,), {}, "read")
+            tensor: SymbolicTensor = self._here.apply(IDENTITY, (self._variable,), {}, "read")
             return tensor
         with self._here.name_scope("Read"):
             read = self._read("ReadVariableOp")
@@ -267,19 +271,21 @@ class Variable(Writable, Operators):
         """Return some rows."""
         return gather(self, indices, name=name)
 
-    def initialized_value(self) -> Tensor:
+    def initialized_value(self) -> SymbolicTensor:
         """Return the value, or the initial one while it has none."""
         op = state.INITIALIZED_HANDLE if self._is_resource else state.INITIALIZED_REFERENCE
         with self._here.control_dependencies(None):
-            tensor: Tensor = beside(self._variable, op, (self.initial_value,), {}, "cond")
+            tensor: SymbolicTensor = beside(
+                self._variable, op, (self.initial_value,), {}, "cond"
+            )
         return tensor
 
-    def is_initialized(self, name: str | None = None) -> Tensor:
+    def is_initialized(self, name: str | None = None) -> SymbolicTensor:
         """Tell whether it has a value."""
         op = state.REFERENCE_IS_INITIALIZED
         if self._is_resource:
             op = state.HANDLE_IS_INITIALIZED
-        tensor: Tensor = beside(self._variable, op, (), {}, name)
+        tensor: SymbolicTensor = beside(self._variable, op, (), {}, name)
         return tensor
 
     def eval(self, session: Any = None) -> Any:
@@ -299,7 +305,7 @@ class Variable(Writable, Operators):
             return written if read_value else written.op
         return UnreadVariable(self, written) if read_value else written
 
-    def _fitting(self, value: Any) -> Tensor:
+    def _fitting(self, value: Any) -> SymbolicTensor:
         tensor = self._here.convert(value, self.dtype)
         if not self._shape.is_compatible_with(tensor.shape):
             raise ValueError(
@@ -347,7 +353,7 @@ class UnreadVariable(Variable):
         """``AssignVariableOp``: the name of the operation that writes."""
         return self._written.name
 
-    def _read(self, name: str) -> Tensor:
+    def _read(self, name: str) -> SymbolicTensor:
         with self._after():
             return super()._read(name)
 

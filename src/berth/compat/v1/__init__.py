@@ -1,27 +1,54 @@
-"""TensorFlow 1: graphs and sessions. ``import berth.compat.v1 as tf``.
+"""TensorFlow 1's API: graphs and sessions. ``import berth.compat.v1 as tf``.
 
-Operations go to the default graph, and are computed when a `Session` runs them.
+Operations are added to the default graph, and computed when a `Session` runs them.
 """
 
 from __future__ import annotations
 
 from typing import NoReturn
 
-from berth import bitwise, both, config, debugging, dtypes, errors, nest, strings, test
-from berth.autodiff.backprop import gradients
-from berth.both import *
+from berth import bitwise, config, debugging, dtypes, errors, nest, strings, test
 from berth.compat.v1 import initializers, linalg, math, nn, random, train
-from berth.compat.v1 import variables as _variables
-from berth.compat.v1.variables import *
 from berth.config import threading as _threading
+from berth.eager import mode as _mode
+from berth.front.context import context as _context
+from berth.front.options import ConfigProto as _ConfigProto
+from berth.front.options import device_options as _device_options
+from berth.public import public_v1 as _public_v1
+
+# --- written by dev/make_api.py: make api
+# isort: split
+from berth.autodiff.backprop import gradients
+from berth.autodiff.custom_gradient import custom_gradient
+from berth.control_flow.cond import case, switch_case
 from berth.control_flow.cond import cond_v1 as cond
+from berth.control_flow.map_fn import foldl, foldr, map_fn, scan
 from berth.control_flow.while_loop import while_loop_v1 as while_loop
 from berth.devices.spec import DeviceSpecV1 as DeviceSpec
-from berth.eager import mode as _mode
+from berth.dtypes import (
+    DType,
+    as_dtype,
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    resource,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from berth.dtypes import bool_ as bool
 from berth.eager.mode import executing_eagerly
-from berth.front.context import context as _context
 from berth.front.graph_scope import (
-    GraphKeys,
     add_to_collection,
     add_to_collections,
     colocate_with,
@@ -33,56 +60,138 @@ from berth.front.graph_scope import (
     name_scope,
 )
 from berth.front.options import ConfigProto, GPUOptions, GraphOptions
-from berth.front.options import device_options as _device_options
 from berth.functions.tensor_spec import TensorSpec
 from berth.graph.default_graph import get_default_graph, reset_default_graph
 from berth.graph.default_session import get_default_session
+from berth.graph.graph import Graph
+from berth.graph.keys import GraphKeys
 from berth.graph.node_text import GraphDef, NodeDef
-from berth.ops.arrays.array import placeholder, placeholder_with_default
+from berth.graph.operation import Operation
+from berth.ops.arrays.agreement import (
+    bitcast,
+    broadcast_dynamic_shape,
+    broadcast_static_shape,
+    ensure_shape,
+    identity_n,
+    shape_n,
+)
+from berth.ops.arrays.array import (
+    constant,
+    expand_dims,
+    identity,
+    placeholder,
+    placeholder_with_default,
+    reshape,
+    squeeze,
+    stop_gradient,
+)
+from berth.ops.arrays.broadcasting import broadcast_to
 from berth.ops.arrays.depth import depth_to_space_v1 as depth_to_space
 from berth.ops.arrays.depth import space_to_depth_v1 as space_to_depth
-from berth.ops.arrays.filling import ones_like, zeros_like
+from berth.ops.arrays.filling import fill, one_hot, ones, ones_like, range, zeros, zeros_like
 from berth.ops.arrays.gathering import gather, where
+from berth.ops.arrays.grids import linspace, meshgrid, sequence_mask, unravel_index
 from berth.ops.arrays.grids import linspace as lin_space
-from berth.ops.arrays.indexed_slices import IndexedSlicesValue
-from berth.ops.arrays.indexing import boolean_mask
-from berth.ops.arrays.metadata import shape, size
-from berth.ops.arrays.moving import pad, transpose
-from berth.ops.arrays.partitions import invert_permutation
+from berth.ops.arrays.indexed_slices import IndexedSlices, IndexedSlicesValue
+from berth.ops.arrays.indexing import boolean_mask, newaxis
+from berth.ops.arrays.joining import concat, split, stack, unstack
+from berth.ops.arrays.metadata import rank, shape, size
+from berth.ops.arrays.moving import pad, tile, transpose
+from berth.ops.arrays.partitions import dynamic_partition, dynamic_stitch, invert_permutation
+from berth.ops.arrays.rearranging import repeat, reverse, roll
 from berth.ops.arrays.rearranging import reverse as reverse_v2
 from berth.ops.arrays.rearranging import reverse_sequence_v1 as reverse_sequence
 from berth.ops.arrays.scattering import gather_nd_v1 as gather_nd
+from berth.ops.arrays.scattering import (
+    scatter_nd,
+    tensor_scatter_nd_add,
+    tensor_scatter_nd_max,
+    tensor_scatter_nd_min,
+    tensor_scatter_nd_sub,
+    tensor_scatter_nd_update,
+)
 from berth.ops.arrays.scattering import tensor_scatter_nd_add as tensor_scatter_add
 from berth.ops.arrays.scattering import tensor_scatter_nd_sub as tensor_scatter_sub
 from berth.ops.arrays.scattering import tensor_scatter_nd_update as tensor_scatter_update
-from berth.ops.arrays.strings import py_func, string_join
+from berth.ops.arrays.sets import unique, unique_with_counts
+from berth.ops.arrays.slicing import slice, strided_slice
+from berth.ops.arrays.sorting import argsort, sort
+from berth.ops.arrays.strings import as_string, numpy_function, py_func, string_join
 from berth.ops.elementwise.arithmetic import (
+    add,
+    add_n,
+    cast,
+    clip_by_value,
     floordiv,
+    maximum,
+    minimum,
     mod,
+    multiply,
+    pow,
     squared_difference,
+    subtract,
     to_double,
     to_float,
     to_int32,
     to_int64,
+    truediv,
 )
 from berth.ops.elementwise.arithmetic import floordiv as floor_div
-from berth.ops.elementwise.compare import logical_xor
-from berth.ops.elementwise.complex_numbers import angle, imag, real
+from berth.ops.elementwise.arithmetic import mod as floormod
+from berth.ops.elementwise.arithmetic import truediv as divide
+from berth.ops.elementwise.compare import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    not_equal,
+)
+from berth.ops.elementwise.complex_numbers import angle, complex, imag, real
 from berth.ops.elementwise.gamma import digamma, lgamma, polygamma, zeta
-from berth.ops.elementwise.quotients import div, rint
+from berth.ops.elementwise.quotients import div, realdiv, rint, truncatediv, truncatemod
 from berth.ops.elementwise.quotients import divide_no_nan as div_no_nan
+from berth.ops.elementwise.saturate import saturate_cast
 from berth.ops.elementwise.special import erf, erfc
+from berth.ops.elementwise.trigonometry import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cosh,
+    sinh,
+    tan,
+)
 from berth.ops.elementwise.unary import (
+    abs,
     ceil,
     conj,
+    cos,
+    exp,
     expm1,
+    floor,
     is_finite,
     is_inf,
     is_nan,
     log,
     log1p,
+    negative,
     reciprocal,
+    round,
     rsqrt,
+    sigmoid,
+    sign,
+    sin,
+    sqrt,
+    square,
+    tanh,
 )
 from berth.ops.flow.assertions import assert_equal_v1 as assert_equal
 from berth.ops.flow.assertions import assert_greater_equal_v1 as assert_greater_equal
@@ -105,15 +214,16 @@ from berth.ops.flow.checks import assert_rank_at_least_v1 as assert_rank_at_leas
 from berth.ops.flow.checks import assert_rank_in_v1 as assert_rank_in
 from berth.ops.flow.checks import assert_rank_v1 as assert_rank
 from berth.ops.flow.checks import assert_scalar_v1 as assert_scalar
+from berth.ops.flow.control import Assert, group, no_op
 from berth.ops.flow.control import tuple_v1 as tuple
-from berth.ops.flow.printing import Print
+from berth.ops.flow.printing import Print, print
 from berth.ops.linalg.diagonals import band_part as matrix_band_part
 from berth.ops.linalg.diagonals import diag as matrix_diag
 from berth.ops.linalg.diagonals import diag_part as matrix_diag_part
+from berth.ops.linalg.diagonals import eye, trace
 from berth.ops.linalg.diagonals import set_diag as matrix_set_diag
 from berth.ops.linalg.diagonals import tensor_diag as diag
 from berth.ops.linalg.diagonals import tensor_diag_part as diag_part
-from berth.ops.linalg.diagonals import trace
 from berth.ops.linalg.linear_systems import cholesky_solve, matrix_transpose
 from berth.ops.linalg.matrices import cholesky, qr, svd
 from berth.ops.linalg.matrices import det as matrix_determinant
@@ -122,8 +232,10 @@ from berth.ops.linalg.matrices import eigvalsh as self_adjoint_eigvals
 from berth.ops.linalg.matrices import inv as matrix_inverse
 from berth.ops.linalg.matrices import solve as matrix_solve
 from berth.ops.linalg.matrices import triangular_solve as matrix_triangular_solve
-from berth.ops.linalg.tensor_products import cross
+from berth.ops.linalg.products import matmul
+from berth.ops.linalg.tensor_products import cross, einsum, tensordot
 from berth.ops.nn.activations import log_sigmoid
+from berth.ops.operators import Tensor
 from berth.ops.random.sampling import multinomial
 from berth.ops.random.sampling import shuffle as random_shuffle
 from berth.ops.random.seeded import (
@@ -132,10 +244,25 @@ from berth.ops.random.seeded import (
     set_random_seed,
     truncated_normal,
 )
-from berth.ops.reductions.cumulative import cumprod
+from berth.ops.reductions.binning import histogram_fixed_width, searchsorted
+from berth.ops.reductions.cumulative import cumprod, cumsum
 from berth.ops.reductions.extremes import argmax, argmin
-from berth.ops.reductions.norms import clip_by_average_norm, global_norm
+from berth.ops.reductions.norms import (
+    clip_by_average_norm,
+    clip_by_global_norm,
+    clip_by_norm,
+    global_norm,
+)
 from berth.ops.reductions.norms import norm_v1 as norm
+from berth.ops.reductions.reduction import (
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
 from berth.ops.reductions.segments import (
     segment_max,
     segment_mean,
@@ -152,32 +279,123 @@ from berth.ops.reductions.segments import (
 from berth.ops.reductions.statistics import bincount_v1 as bincount
 from berth.ops.reductions.statistics import confusion_matrix_v1 as confusion_matrix
 from berth.ops.reductions.statistics import count_nonzero_v1 as count_nonzero
-from berth.ops.reductions.statistics import is_non_decreasing, is_strictly_increasing
-from berth.ops.reductions.sums import accumulate_n
+from berth.ops.reductions.statistics import (
+    is_non_decreasing,
+    is_strictly_increasing,
+    reduce_logsumexp,
+)
+from berth.ops.reductions.sums import accumulate_n, scalar_mul
+from berth.ops.shape import TensorShape
 from berth.session.run_options import RunMetadata, RunOptions
 from berth.session.session import InteractiveSession, Session
+from berth.variables.assignment import (
+    assign,
+    assign_add,
+    assign_sub,
+    batch_scatter_update,
+    count_up_to,
+    scatter_add,
+    scatter_div,
+    scatter_max,
+    scatter_min,
+    scatter_mul,
+    scatter_nd_add,
+    scatter_nd_sub,
+    scatter_nd_update,
+    scatter_sub,
+    scatter_update,
+)
+from berth.variables.collections import (
+    all_variables,
+    assert_variables_initialized,
+    global_variables,
+    global_variables_initializer,
+    initialize_all_variables,
+    initialize_local_variables,
+    initialize_variables,
+    is_variable_initialized,
+    local_variables,
+    local_variables_initializer,
+    model_variables,
+    moving_average_variables,
+    report_uninitialized_variables,
+    trainable_variables,
+    variables_initializer,
+)
+from berth.variables.initializers_v1 import Constant as constant_initializer
+from berth.variables.initializers_v1 import GlorotNormal as glorot_normal_initializer
+from berth.variables.initializers_v1 import GlorotUniform as glorot_uniform_initializer
+from berth.variables.initializers_v1 import Ones as ones_initializer
+from berth.variables.initializers_v1 import Orthogonal as orthogonal_initializer
+from berth.variables.initializers_v1 import RandomNormal as random_normal_initializer
+from berth.variables.initializers_v1 import RandomUniform as random_uniform_initializer
+from berth.variables.initializers_v1 import TruncatedNormal as truncated_normal_initializer
+from berth.variables.initializers_v1 import (
+    UniformUnitScaling as uniform_unit_scaling_initializer,
+)
+from berth.variables.initializers_v1 import VarianceScaling as variance_scaling_initializer
+from berth.variables.initializers_v1 import Zeros as zeros_initializer
+from berth.variables.scope import (
+    get_local_variable,
+    get_variable,
+    no_regularizer,
+    variable_scope,
+)
+from berth.variables.store import (
+    AUTO_REUSE,
+    VariableScope,
+    disable_resource_variables,
+    enable_resource_variables,
+    get_variable_scope,
+    resource_variables_enabled,
+)
+from berth.variables.template import make_template
+from berth.variables.variable import Variable, VariableAggregation, VariableSynchronization
 
 __all__ = [
+    "AUTO_REUSE",
+    "Assert",
     "ConfigProto",
+    "DType",
     "DeviceSpec",
     "GPUOptions",
+    "Graph",
     "GraphDef",
     "GraphKeys",
     "GraphOptions",
+    "IndexedSlices",
     "IndexedSlicesValue",
     "InteractiveSession",
     "NodeDef",
+    "Operation",
     "Print",
     "RunMetadata",
     "RunOptions",
     "Session",
+    "Tensor",
+    "TensorShape",
     "TensorSpec",
+    "Variable",
+    "VariableAggregation",
+    "VariableScope",
+    "VariableSynchronization",
+    "abs",
     "accumulate_n",
+    "acos",
+    "acosh",
+    "add",
+    "add_n",
     "add_to_collection",
     "add_to_collections",
+    "all_variables",
     "angle",
     "argmax",
     "argmin",
+    "argsort",
+    "as_dtype",
+    "as_string",
+    "asin",
+    "asinh",
     "assert_equal",
     "assert_greater",
     "assert_greater_equal",
@@ -195,68 +413,142 @@ __all__ = [
     "assert_rank_in",
     "assert_scalar",
     "assert_type",
+    "assert_variables_initialized",
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "atan",
+    "atan2",
+    "atanh",
+    "batch_scatter_update",
     "bincount",
-    "bitwise",
+    "bitcast",
+    "bool",
     "boolean_mask",
+    "broadcast_dynamic_shape",
+    "broadcast_static_shape",
+    "broadcast_to",
+    "case",
+    "cast",
     "ceil",
     "check_numerics",
     "cholesky",
     "cholesky_solve",
     "clip_by_average_norm",
+    "clip_by_global_norm",
+    "clip_by_norm",
+    "clip_by_value",
     "colocate_with",
+    "complex",
+    "complex128",
+    "complex64",
+    "concat",
     "cond",
-    "config",
     "confusion_matrix",
     "conj",
+    "constant",
+    "constant_initializer",
     "control_dependencies",
     "convert_to_tensor",
+    "cos",
+    "cosh",
     "count_nonzero",
+    "count_up_to",
     "cross",
     "cumprod",
-    "debugging",
+    "cumsum",
+    "custom_gradient",
     "depth_to_space",
     "device",
     "diag",
     "diag_part",
     "digamma",
     "disable_eager_execution",
+    "disable_resource_variables",
     "disable_v2_behavior",
     "div",
     "div_no_nan",
-    "dtypes",
+    "divide",
+    "double",
+    "dynamic_partition",
+    "dynamic_stitch",
+    "einsum",
     "enable_eager_execution",
+    "enable_resource_variables",
     "enable_v2_behavior",
+    "ensure_shape",
+    "equal",
     "erf",
     "erfc",
-    "errors",
     "executing_eagerly",
+    "exp",
+    "expand_dims",
     "expm1",
+    "eye",
+    "fill",
+    "float16",
+    "float32",
+    "float64",
+    "floor",
     "floor_div",
     "floordiv",
+    "floormod",
+    "foldl",
+    "foldr",
     "gather",
     "gather_nd",
     "get_collection",
     "get_collection_ref",
     "get_default_graph",
     "get_default_session",
+    "get_local_variable",
+    "get_variable",
+    "get_variable_scope",
     "global_norm",
+    "global_variables",
+    "global_variables_initializer",
+    "glorot_normal_initializer",
+    "glorot_uniform_initializer",
     "gradients",
+    "greater",
+    "greater_equal",
+    "group",
+    "half",
+    "histogram_fixed_width",
+    "identity",
+    "identity_n",
     "imag",
-    "initializers",
+    "initialize_all_variables",
+    "initialize_local_variables",
+    "initialize_variables",
+    "int16",
+    "int32",
+    "int64",
+    "int8",
     "invert_permutation",
     "is_finite",
     "is_inf",
     "is_nan",
     "is_non_decreasing",
     "is_strictly_increasing",
+    "is_variable_initialized",
+    "less",
+    "less_equal",
     "lgamma",
     "lin_space",
-    "linalg",
+    "linspace",
+    "local_variables",
+    "local_variables_initializer",
     "log",
     "log1p",
     "log_sigmoid",
+    "logical_and",
+    "logical_not",
+    "logical_or",
     "logical_xor",
-    "math",
+    "make_template",
+    "map_fn",
+    "matmul",
     "matrix_band_part",
     "matrix_determinant",
     "matrix_diag",
@@ -266,30 +558,81 @@ __all__ = [
     "matrix_solve",
     "matrix_transpose",
     "matrix_triangular_solve",
+    "maximum",
+    "meshgrid",
+    "minimum",
     "mod",
+    "model_variables",
+    "moving_average_variables",
     "multinomial",
+    "multiply",
     "name_scope",
-    "nest",
-    "nn",
+    "negative",
+    "newaxis",
+    "no_op",
+    "no_regularizer",
     "norm",
+    "not_equal",
+    "numpy_function",
+    "one_hot",
+    "ones",
+    "ones_initializer",
     "ones_like",
+    "orthogonal_initializer",
     "pad",
     "placeholder",
     "placeholder_with_default",
     "polygamma",
+    "pow",
+    "print",
     "py_func",
     "qr",
-    "random",
     "random_normal",
+    "random_normal_initializer",
     "random_shuffle",
     "random_uniform",
+    "random_uniform_initializer",
+    "range",
+    "rank",
     "real",
+    "realdiv",
     "reciprocal",
+    "reduce_all",
+    "reduce_any",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+    "repeat",
+    "report_uninitialized_variables",
     "reset_default_graph",
+    "reshape",
+    "resource",
+    "resource_variables_enabled",
+    "reverse",
     "reverse_sequence",
     "reverse_v2",
     "rint",
+    "roll",
+    "round",
     "rsqrt",
+    "saturate_cast",
+    "scalar_mul",
+    "scan",
+    "scatter_add",
+    "scatter_div",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
+    "scatter_nd",
+    "scatter_nd_add",
+    "scatter_nd_sub",
+    "scatter_nd_update",
+    "scatter_sub",
+    "scatter_update",
+    "searchsorted",
     "segment_max",
     "segment_mean",
     "segment_min",
@@ -297,41 +640,100 @@ __all__ = [
     "segment_sum",
     "self_adjoint_eig",
     "self_adjoint_eigvals",
+    "sequence_mask",
     "set_random_seed",
     "shape",
+    "shape_n",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
     "size",
+    "slice",
+    "sort",
     "space_to_depth",
+    "split",
+    "sqrt",
+    "square",
     "squared_difference",
+    "squeeze",
+    "stack",
+    "stop_gradient",
+    "strided_slice",
+    "string",
     "string_join",
-    "strings",
+    "subtract",
     "svd",
+    "switch_case",
+    "tan",
+    "tanh",
     "tensor_scatter_add",
+    "tensor_scatter_nd_add",
+    "tensor_scatter_nd_max",
+    "tensor_scatter_nd_min",
+    "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update",
     "tensor_scatter_sub",
     "tensor_scatter_update",
-    "test",
+    "tensordot",
+    "tile",
     "to_double",
     "to_float",
     "to_int32",
     "to_int64",
     "trace",
-    "train",
+    "trainable_variables",
     "transpose",
+    "truediv",
     "truncated_normal",
+    "truncated_normal_initializer",
+    "truncatediv",
+    "truncatemod",
     "tuple",
+    "uint16",
+    "uint32",
+    "uint64",
+    "uint8",
+    "uniform_unit_scaling_initializer",
+    "unique",
+    "unique_with_counts",
+    "unravel_index",
     "unsorted_segment_max",
     "unsorted_segment_mean",
     "unsorted_segment_min",
     "unsorted_segment_prod",
     "unsorted_segment_sqrt_n",
     "unsorted_segment_sum",
+    "unstack",
+    "variable_scope",
+    "variables_initializer",
+    "variance_scaling_initializer",
     "verify_tensor_all_finite",
     "where",
     "while_loop",
+    "zeros",
+    "zeros_initializer",
     "zeros_like",
     "zeta",
 ]
-__all__ += both.__all__
-__all__ += _variables.__all__
+# --- end
+
+__all__ += [
+    "bitwise",
+    "config",
+    "debugging",
+    "dtypes",
+    "errors",
+    "initializers",
+    "linalg",
+    "math",
+    "nest",
+    "nn",
+    "random",
+    "strings",
+    "test",
+    "train",
+]
 
 
 def __getattr__(name: str) -> NoReturn:
@@ -340,7 +742,8 @@ def __getattr__(name: str) -> NoReturn:
     raise AttributeError(f"module 'berth.compat.v1' has no attribute {name!r}. {near}".rstrip())
 
 
-def enable_eager_execution(config: ConfigProto | None = None) -> None:
+@_public_v1("enable_eager_execution")
+def enable_eager_execution(config: _ConfigProto | None = None) -> None:
     """Run operations as they are written, on the devices that the options ask for."""
     _mode.set_eager(True)
     if config is None:
@@ -355,16 +758,19 @@ def enable_eager_execution(config: ConfigProto | None = None) -> None:
     context.switches.log_placement = config.log_device_placement
 
 
+@_public_v1("disable_eager_execution")
 def disable_eager_execution() -> None:
     """Let operations go to the default graph."""
     _mode.set_eager(False)
 
 
+@_public_v1("enable_v2_behavior")
 def enable_v2_behavior() -> None:
     """Run operations as they are written."""
     _mode.set_eager(True)
 
 
+@_public_v1("disable_v2_behavior")
 def disable_v2_behavior() -> None:
     """Let operations go to the default graph: what this face does from the start."""
     _mode.set_eager(False)

@@ -1,5 +1,7 @@
 """``tf.initializers``: first values for variables."""
 
+# --- written by dev/make_api.py: make api
+# isort: split
 from berth.variables.collections import global_variables_initializer as global_variables
 from berth.variables.collections import local_variables_initializer as local_variables
 from berth.variables.collections import variables_initializer as variables
@@ -38,3 +40,4 @@ __all__ = [
     "variance_scaling",
     "zeros",
 ]
+# --- end

@@ -1,8 +1,72 @@
 """``tf.linalg``: matrices; where TensorFlow 1 differs, as it has them."""
 
-from berth import linalg as _linalg
-from berth.linalg import *
+# --- written by dev/make_api.py: make api
+# isort: split
+from berth.ops.linalg.diagonals import (
+    band_part,
+    diag,
+    diag_part,
+    eye,
+    set_diag,
+    tensor_diag,
+    tensor_diag_part,
+    trace,
+)
+from berth.ops.linalg.exponential import expm
+from berth.ops.linalg.least_squares import lstsq, matrix_rank, pinv
+from berth.ops.linalg.linear_systems import adjoint, cholesky_solve, logdet, matrix_transpose
+from berth.ops.linalg.matrices import (
+    cholesky,
+    det,
+    eigh,
+    eigvalsh,
+    inv,
+    qr,
+    slogdet,
+    solve,
+    svd,
+    triangular_solve,
+)
+from berth.ops.linalg.products import matmul
+from berth.ops.linalg.tensor_products import cross, einsum, matvec, tensordot
+from berth.ops.reductions.norms import global_norm, l2_normalize, normalize
 from berth.ops.reductions.norms import norm_v1 as norm
 
-__all__ = ["norm"]
-__all__ += [name for name in _linalg.__all__ if name not in __all__]
+__all__ = [
+    "adjoint",
+    "band_part",
+    "cholesky",
+    "cholesky_solve",
+    "cross",
+    "det",
+    "diag",
+    "diag_part",
+    "eigh",
+    "eigvalsh",
+    "einsum",
+    "expm",
+    "eye",
+    "global_norm",
+    "inv",
+    "l2_normalize",
+    "logdet",
+    "lstsq",
+    "matmul",
+    "matrix_rank",
+    "matrix_transpose",
+    "matvec",
+    "norm",
+    "normalize",
+    "pinv",
+    "qr",
+    "set_diag",
+    "slogdet",
+    "solve",
+    "svd",
+    "tensor_diag",
+    "tensor_diag_part",
+    "tensordot",
+    "trace",
+    "triangular_solve",
+]
+# --- end

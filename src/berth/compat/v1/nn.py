@@ -1,5 +1,7 @@
 """``tf.nn``: functions for neural networks."""
 
+# --- written by dev/make_api.py: make api
+# isort: split
 from berth.ops.arrays.depth import depth_to_space_v1 as depth_to_space
 from berth.ops.arrays.depth import space_to_depth_v1 as space_to_depth
 from berth.ops.arrays.sorting import in_top_k_v1 as in_top_k
@@ -46,7 +48,8 @@ from berth.ops.nn.losses import (
 from berth.ops.nn.losses import (
     weighted_cross_entropy_with_logits_v1 as weighted_cross_entropy_with_logits,
 )
-from berth.ops.nn.lrn import local_response_normalization, lrn
+from berth.ops.nn.lrn import local_response_normalization
+from berth.ops.nn.lrn import local_response_normalization as lrn
 from berth.ops.nn.normalization import (
     batch_norm_with_global_normalization_v1 as batch_norm_with_global_normalization,
 )
@@ -137,3 +140,4 @@ __all__ = [
     "xw_plus_b",
     "zero_fraction",
 ]
+# --- end

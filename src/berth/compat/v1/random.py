@@ -1,5 +1,7 @@
 """``tf.random``: random numbers."""
 
+# --- written by dev/make_api.py: make api
+# isort: split
 from berth.ops.random.sampling import categorical, multinomial, shuffle
 from berth.ops.random.seeded import random_normal as normal
 from berth.ops.random.seeded import random_uniform as uniform
@@ -24,3 +26,4 @@ __all__ = [
     "truncated_normal",
     "uniform",
 ]
+# --- end

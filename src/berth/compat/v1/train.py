@@ -1,5 +1,7 @@
 """``tf.train``: what counts the steps of training."""
 
+# --- written by dev/make_api.py: make api
+# isort: split
 from berth.variables.global_step import (
     assert_global_step,
     create_global_step,
@@ -15,3 +17,4 @@ __all__ = [
     "get_or_create_global_step",
     "global_step",
 ]
+# --- end

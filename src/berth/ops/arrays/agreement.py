@@ -18,17 +18,20 @@ from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_d
 from berth.ops.rules import (
     INDEX,
     ShapeMismatch,
+    all_devices_but_strings,
     check_again,
     check_rank,
-    everywhere_but_strings,
     from_host,
     merge_dims,
 )
 from berth.ops.shape import Dims, TensorShape, bracketed, broadcast
+from berth.ops.types import DTypeLike, ShapeLike, Tensor, TensorLike
+from berth.public import public
 
 # --- one shape for two --------------------------------------------------------------------
 
 
+@public("broadcast_static_shape")
 def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
     """Return the shape that tensors of two shapes broadcast to, as far as it is known.
 
@@ -75,7 +78,8 @@ BROADCAST_ARGS = OpDef(
 )
 
 
-def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Any:
+@public("broadcast_dynamic_shape")
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """Return the shape that tensors of two shapes broadcast to, as a tensor.
 
     >>> broadcast_dynamic_shape([2, 1], [3]).numpy().tolist()
@@ -111,11 +115,12 @@ ENSURE_SHAPE = OpDef(
     "input:T",
     _ensured,
     types={"T": ALL},
-    kernels=everywhere_but_strings(_bind_ensure),
+    kernels=all_devices_but_strings(_bind_ensure),
 )
 
 
-def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
+@public("ensure_shape")
+def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """Return a tensor as it is, if it has a shape; else a run fails.
 
     >>> ensure_shape([[1, 2]], [None, 2]).numpy().tolist()
@@ -127,7 +132,10 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Any:
 # --- of several ---------------------------------------------------------------------------
 
 
-def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[Any]:
+@public("shape_n")
+def shape_n(
+    input: TensorLike, out_type: DTypeLike = int32, name: str | None = None
+) -> list[Any]:
     """Return the shapes of several tensors.
 
     >>> [sizes.numpy().tolist() for sizes in shape_n([[1, 2], [[3]]])]
@@ -137,7 +145,8 @@ def shape_n(input: Any, out_type: Any = int32, name: str | None = None) -> list[
         return [shape_of(tensor, out_type=out_type) for tensor in input]
 
 
-def identity_n(input: Any, name: str | None = None) -> list[Any]:
+@public("identity_n")
+def identity_n(input: TensorLike, name: str | None = None) -> list[Any]:
     """Return tensors of the same values.
 
     >>> [tensor.numpy().tolist() for tensor in identity_n([[1, 2], 3.0])]
@@ -187,7 +196,8 @@ BITCAST = OpDef(
 )
 
 
-def bitcast(input: Any, type: Any, name: str | None = None) -> Any:
+@public("bitcast")
+def bitcast(input: TensorLike, type: Any, name: str | None = None) -> Tensor:
     """Read the bytes of a tensor as elements of another type.
 
     >>> bitcast([1.0, -2.0], "int32").numpy().tolist()

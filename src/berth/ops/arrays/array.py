@@ -23,17 +23,19 @@ from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
     INDEX,
     ShapeMismatch,
+    all_devices_but_strings,
     bind_nothing,
-    everywhere_but_strings,
     like_first,
     merge_all,
     merge_dims,
     shape_of_value,
 )
 from berth.ops.shape import Dims, TensorShape, bracketed, read_dims
+from berth.ops.types import AxisLike, DTypeLike, ShapeLike, Tensor, TensorLike
+from berth.public import public, public_v1
 
 ANY = {"T": ALL}
-_NOTHING = everywhere_but_strings(bind_nothing)
+_NOTHING = all_devices_but_strings(bind_nothing)
 
 # --- constants and feeds ------------------------------------------------------------------
 
@@ -45,13 +47,14 @@ def _constant_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType
 CONST = OpDef("Const", "", _constant_type, kernels=_NOTHING, is_source=True)
 
 
+@public("constant")
 def constant(
-    value: Any,
-    dtype: Any = None,
-    shape: Any = None,
+    value: TensorLike,
+    dtype: DTypeLike = None,
+    shape: ShapeLike | None = None,
     name: str = "Const",
     verify_shape: bool = False,
-) -> Any:
+) -> Tensor:
     """Make a tensor of a value. A single value fills a larger shape; in v1, the last one.
 
     >>> constant(7, shape=[2, 2]).numpy().tolist()
@@ -106,7 +109,10 @@ def _placeholder_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputT
 PLACEHOLDER = OpDef("Placeholder", "", _placeholder_type, kernels=_NOTHING, is_source=True)
 
 
-def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Any:
+@public_v1("placeholder")
+def placeholder(
+    dtype: DTypeLike, shape: ShapeLike | None = None, name: str | None = None
+) -> Tensor:
     """Make a tensor whose value every run must be fed.
 
     >>> from berth.graph.graph import Graph
@@ -135,7 +141,10 @@ PLACEHOLDER_WITH_DEFAULT = OpDef(
 )
 
 
-def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Any:
+@public_v1("placeholder_with_default")
+def placeholder_with_default(
+    input: TensorLike, shape: ShapeLike, name: str | None = None
+) -> Tensor:
     """Make a tensor that a run may feed; else it has the value of another.
 
     >>> from berth.graph.graph import Graph
@@ -157,7 +166,8 @@ STOP_GRADIENT = OpDef(
 )
 
 
-def identity(input: Any, name: str | None = None) -> Any:
+@public("identity")
+def identity(input: TensorLike, name: str | None = None) -> Tensor:
     """Return a tensor of the same value: a node of its own, for scopes and dependencies.
 
     >>> identity([1, 2]).numpy().tolist()
@@ -166,7 +176,8 @@ def identity(input: Any, name: str | None = None) -> Any:
     return apply(IDENTITY, (input,), {}, name)
 
 
-def stop_gradient(input: Any, name: str | None = None) -> Any:
+@public("stop_gradient")
+def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
     """Return a tensor of the same value, which gradients do not go back through.
 
     >>> stop_gradient([1.0, 2.0]).numpy().tolist()
@@ -226,7 +237,8 @@ RESHAPE = OpDef(
 )
 
 
-def reshape(tensor: Any, shape: Any, name: str | None = None) -> Any:
+@public("reshape")
+def reshape(tensor: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """Give a tensor another shape of as many elements; -1 leaves one size open.
 
     >>> reshape([1, 2, 3, 4], [2, -1]).numpy().tolist()
@@ -268,7 +280,10 @@ EXPAND_DIMS = OpDef(
 )
 
 
-def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+@public("expand_dims")
+def expand_dims(
+    input: TensorLike, axis: AxisLike = None, name: str | None = None, dim: Any = None
+) -> Tensor:
     """Add an axis of size 1 before an axis, or after the last for -1.
 
     >>> expand_dims([1, 2], -1).numpy().tolist()
@@ -315,9 +330,10 @@ def _squeezed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 SQUEEZE = OpDef("Squeeze", "input:T", _squeezed, types=ANY, kernels=_NOTHING, is_alias=True)
 
 
+@public("squeeze")
 def squeeze(
-    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
-) -> Any:
+    input: TensorLike, axis: AxisLike = None, name: str | None = None, squeeze_dims: Any = None
+) -> Tensor:
     """Drop axes of size 1: those given, or all.
 
     >>> squeeze([[[1], [2]]]).numpy().tolist()
@@ -355,7 +371,7 @@ def _bind_pack(launch: Launch) -> Call:
 
 
 PACK = OpDef(
-    "Pack", "values:T*", _packed, types=ANY, kernels=everywhere_but_strings(_bind_pack)
+    "Pack", "values:T*", _packed, types=ANY, kernels=all_devices_but_strings(_bind_pack)
 )
 
 

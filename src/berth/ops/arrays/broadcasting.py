@@ -9,8 +9,10 @@ from berth.dtypes import ALL, NUMBERS
 from berth.ops.arrays.metadata import shape
 from berth.ops.builder import apply
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
-from berth.ops.rules import INDEX, ON_DEVICES, everywhere_but_strings, shape_of_value
+from berth.ops.rules import INDEX, ON_DEVICES, all_devices_but_strings, shape_of_value
 from berth.ops.shape import Dims, bracketed, is_known
+from berth.ops.types import ShapeLike, Tensor, TensorLike
+from berth.public import public
 
 
 def _asked_for(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -51,12 +53,13 @@ BROADCAST_TO = OpDef(
     "input:T shape:Tidx",
     _stretched,
     types={"T": ALL, "Tidx": INDEX},
-    kernels=everywhere_but_strings(_bind_stretch),
+    kernels=all_devices_but_strings(_bind_stretch),
     host_inputs=(1,),
 )
 
 
-def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Any:
+@public("broadcast_to")
+def broadcast_to(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
     """Repeat a tensor along axes of size 1, and along new ones in front, to fill a shape.
 
     >>> broadcast_to([1, 2], [3, 2]).numpy().tolist()

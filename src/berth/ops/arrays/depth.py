@@ -9,7 +9,9 @@ from berth.dtypes import ALL
 from berth.ops.attributes import check_choice, check_least
 from berth.ops.builder import apply
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed
-from berth.ops.rules import ShapeMismatch, check_rank, everywhere_but_strings
+from berth.ops.rules import ShapeMismatch, all_devices_but_strings, check_rank
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public_v1, public_v2
 
 _PLACES = {"NHWC": (1, 2, 3), "NCHW": (2, 3, 1)}
 """Which axes are height, width and channels."""
@@ -77,7 +79,7 @@ def _bind_flat(launch: Launch) -> Call:
 
 
 def _op(name: str, infer: Any, bind: Bind) -> OpDef:
-    kernels = everywhere_but_strings(bind)
+    kernels = all_devices_but_strings(bind)
     return OpDef(name, "input:T", infer, types={"T": ALL}, kernels=kernels)
 
 
@@ -91,9 +93,10 @@ def _attrs(op: OpDef, block_size: int, data_format: str) -> dict[str, Any]:
     return {"block_size": int(block_size), "data_format": data_format}
 
 
+@public_v2("nn.space_to_depth")
 def space_to_depth(
-    input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
-) -> Any:
+    input: TensorLike, block_size: int, data_format: str = "NHWC", name: str | None = None
+) -> Tensor:
     """Turn each block of a picture into channels of one point.
 
     >>> space_to_depth([[[[1], [2]], [[3], [4]]]], 2).numpy().tolist()
@@ -104,9 +107,10 @@ def space_to_depth(
     )
 
 
+@public_v1("space_to_depth", "nn.space_to_depth")
 def space_to_depth_v1(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
-) -> Any:
+    input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC"
+) -> Tensor:
     """Turn each block of a picture into channels of one point, as `space_to_depth`.
 
     >>> space_to_depth_v1([[[[1], [2]], [[3], [4]]]], 2).numpy().tolist()
@@ -115,9 +119,10 @@ def space_to_depth_v1(
     return space_to_depth(input, block_size, data_format, name)
 
 
+@public_v2("nn.depth_to_space")
 def depth_to_space(
-    input: Any, block_size: int, data_format: str = "NHWC", name: str | None = None
-) -> Any:
+    input: TensorLike, block_size: int, data_format: str = "NHWC", name: str | None = None
+) -> Tensor:
     """Turn the channels of each point of a picture into a block of points.
 
     >>> depth_to_space([[[[1, 2, 3, 4]]]], 2).numpy().tolist()
@@ -128,9 +133,10 @@ def depth_to_space(
     )
 
 
+@public_v1("depth_to_space", "nn.depth_to_space")
 def depth_to_space_v1(
-    input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC"
-) -> Any:
+    input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC"
+) -> Tensor:
     """Turn the channels of each point of a picture into a block, as `depth_to_space`.
 
     >>> depth_to_space_v1([[[[1, 2, 3, 4]]]], 2).numpy().tolist()

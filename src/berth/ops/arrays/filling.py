@@ -33,14 +33,16 @@ from berth.ops.rules import (
     INDEX,
     ON_DEVICES,
     ShapeMismatch,
+    all_devices_but_strings,
     check_rank,
-    everywhere_but_strings,
     from_host,
     known_value,
     like_first,
     shape_of_value,
 )
 from berth.ops.shape import TensorShape, is_known, read_dims
+from berth.ops.types import DTypeLike, ShapeLike, Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 _CONSTANT_BELOW = 1000
 """TensorFlow makes zeros and ones of fewer elements constants."""
@@ -66,12 +68,13 @@ FILL = OpDef(
     "dims:Tidx value:T",
     _filled,
     types={"Tidx": INDEX, "T": ALL},
-    kernels=everywhere_but_strings(_bind_fill),
+    kernels=all_devices_but_strings(_bind_fill),
     host_inputs=(0,),
 )
 
 
-def fill(dims: Any, value: Any, name: str | None = None) -> Any:
+@public("fill")
+def fill(dims: Any, value: TensorLike, name: str | None = None) -> Tensor:
     """Make a tensor of a shape, full of one value.
 
     >>> fill([2, 2], 7).numpy().tolist()
@@ -82,7 +85,8 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Any:
     return apply(FILL, (dims, value), {}, name)
 
 
-def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Any:
+@public("zeros")
+def zeros(shape: ShapeLike, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """Make a tensor of a shape, full of zeros; of empty strings, for strings.
 
     >>> zeros([2], "int32").numpy().tolist()
@@ -93,7 +97,8 @@ def zeros(shape: Any, dtype: Any = float32, name: str | None = None) -> Any:
         return _full(shape, b"" if wanted is string else 0, wanted, inner)
 
 
-def ones(shape: Any, dtype: Any = float32, name: str | None = None) -> Any:
+@public("ones")
+def ones(shape: ShapeLike, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
     """Make a tensor of a shape, full of ones.
 
     >>> ones([2]).numpy().tolist()
@@ -146,13 +151,14 @@ ZEROS_LIKE = OpDef(
     "x:T",
     like_first,
     types={"T": ALL},
-    kernels=everywhere_but_strings(_bind_zeros_like),
+    kernels=all_devices_but_strings(_bind_zeros_like),
 )
 
 
+@public_v1("zeros_like")
 def zeros_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
-) -> Any:
+    tensor: TensorLike, dtype: DTypeLike = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
     """Make a tensor of zeros in the shape of another.
 
     >>> zeros_like([5, 6]).numpy().tolist()
@@ -168,9 +174,10 @@ def zeros_like(
         return zeros(shape_of(tensor), wanted, name=inner)
 
 
+@public_v1("ones_like")
 def ones_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
-) -> Any:
+    tensor: TensorLike, dtype: DTypeLike = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
     """Make a tensor of ones in the shape of another.
 
     >>> ones_like([5, 6]).numpy().tolist()
@@ -188,7 +195,10 @@ def ones_like(
         return ones(shape, wanted, name=inner)
 
 
-def zeros_like_v2(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+@public_v2("zeros_like")
+def zeros_like_v2(
+    input: TensorLike, dtype: DTypeLike = None, name: str | None = None
+) -> Tensor:
     """Make a tensor of zeros in the shape of another.
 
     >>> zeros_like_v2([5, 6], "float32").numpy().tolist()
@@ -197,7 +207,8 @@ def zeros_like_v2(input: Any, dtype: Any = None, name: str | None = None) -> Any
     return zeros_like(input, dtype, name)
 
 
-def ones_like_v2(input: Any, dtype: Any = None, name: str | None = None) -> Any:
+@public_v2("ones_like")
+def ones_like_v2(input: TensorLike, dtype: DTypeLike = None, name: str | None = None) -> Tensor:
     """Make a tensor of ones in the shape of another.
 
     >>> ones_like_v2([5, 6], "float32").numpy().tolist()
@@ -250,9 +261,10 @@ RANGE = OpDef(
 _RANGE_TYPES = (int32, int64, float32, float64)
 
 
+@public("range")
 def range(
-    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
-) -> Any:
+    start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike = None, name: str = "range"
+) -> Tensor:
     """Count from start towards limit in steps; from 0 to the only argument, if it is one.
 
     >>> range(3).numpy().tolist(), range(5, 1, -2).numpy().tolist()
@@ -334,15 +346,16 @@ ONE_HOT = OpDef(
 )
 
 
+@public("one_hot")
 def one_hot(
-    indices: Any,
+    indices: TensorLike,
     depth: Any,
     on_value: Any = None,
     off_value: Any = None,
     axis: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Turn numbers of classes into vectors with `on_value` there and `off_value` elsewhere.
 
     >>> one_hot([0, 2], 3).numpy().tolist()

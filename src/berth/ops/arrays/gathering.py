@@ -13,8 +13,10 @@ from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer
 from berth.ops.elementwise.compare import SELECT, SELECT_V2
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
-from berth.ops.rules import INDEX, ShapeMismatch, everywhere_but_strings, from_host
+from berth.ops.rules import INDEX, ShapeMismatch, all_devices_but_strings, from_host
 from berth.ops.shape import Dims
+from berth.ops.types import AxisLike, Tensor, TensorLike
+from berth.public import public_v1, public_v2
 
 # --- by index -----------------------------------------------------------------------------
 
@@ -144,19 +146,20 @@ GATHER = OpDef(
     "params:Tparams indices:Tindices axis:Taxis",
     _gathered,
     types={"Tparams": ALL, "Tindices": (int16, *INDEX), "Taxis": INDEX},
-    kernels=everywhere_but_strings(_bind_gather, _gather_scratch),
+    kernels=all_devices_but_strings(_bind_gather, _gather_scratch),
     host_inputs=(2,),
 )
 
 
+@public_v1("gather")
 def gather(
-    params: Any,
-    indices: Any,
+    params: TensorLike,
+    indices: TensorLike,
     validate_indices: Any = None,
     name: str | None = None,
-    axis: Any = None,
+    axis: AxisLike = None,
     batch_dims: int = 0,
-) -> Any:
+) -> Tensor:
     """Take the elements, or rows, at indices along an axis, by default the first.
 
     With `batch_dims`, so many first axes of both number a batch: indices of one member are
@@ -181,14 +184,15 @@ def gather(
     return apply(GATHER, (params, indices, axis), {"batch_dims": batch_dims}, name)
 
 
+@public_v2("gather")
 def gather_v2(
-    params: Any,
-    indices: Any,
+    params: TensorLike,
+    indices: TensorLike,
     validate_indices: Any = None,
-    axis: Any = None,
+    axis: AxisLike = None,
     batch_dims: int = 0,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Take the elements, or rows, at indices along an axis, as `gather`.
 
     >>> gather_v2([[5, 6], [7, 8]], [1, 1, 0], axis=1).numpy().tolist()
@@ -229,7 +233,13 @@ WHERE = OpDef(
 )
 
 
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+@public_v1("where")
+def where(
+    condition: TensorLike,
+    x: TensorLike | None = None,
+    y: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """Choose elements of x where a condition holds, else of y; without them, say where.
 
     All have one shape, or the condition is a vector that chooses rows.
@@ -246,7 +256,13 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return apply(SELECT, (condition, x, y), {}, name)
 
 
-def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
+@public_v2("where")
+def where_v2(
+    condition: TensorLike,
+    x: TensorLike | None = None,
+    y: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """Choose as `where`, of tensors that broadcast to one shape.
 
     >>> where_v2([[True], [False]], [1, 2], 0).numpy().tolist()

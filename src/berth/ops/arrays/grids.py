@@ -24,11 +24,15 @@ from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_d
 from berth.ops.reductions.reduction import reduce_max
 from berth.ops.rules import INDEX, check_rank
 from berth.ops.shape import bracketed
+from berth.ops.types import DTypeLike, Tensor, TensorLike
+from berth.public import public, public_v1
 
 # --- equal steps --------------------------------------------------------------------------
 
 
-def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Any:
+@public("linspace")
+@public_v1("lin_space")
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
     """Go from start to stop in equal steps, both included: `num` points, along a new axis.
 
     >>> linspace(0.0, 3.0, 4).numpy().tolist()
@@ -70,6 +74,7 @@ def _steps(begin: Any, end: Any, num: Any, axis: int) -> Any:
 # --- all pairs ----------------------------------------------------------------------------
 
 
+@public("meshgrid")
 def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
     """Spread vectors over a grid: one tensor for each, with its value at every point.
 
@@ -105,9 +110,10 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
 # --- the first so many --------------------------------------------------------------------
 
 
+@public("sequence_mask")
 def sequence_mask(
-    lengths: Any, maxlen: Any = None, dtype: Any = bool_, name: str | None = None
-) -> Any:
+    lengths: Any, maxlen: Any = None, dtype: DTypeLike = bool_, name: str | None = None
+) -> Tensor:
     """Make rows that are true at their first elements: as many as `lengths` say.
 
     >>> sequence_mask([1, 3], 4).numpy().tolist()
@@ -177,7 +183,8 @@ UNRAVEL_INDEX = OpDef(
 )
 
 
-def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Any:
+@public("unravel_index")
+def unravel_index(indices: TensorLike, dims: Any, name: str | None = None) -> Tensor:
     """Turn numbers of elements into coordinates: a row of the result for each axis.
 
     >>> unravel_index([2, 5], [2, 3]).numpy().tolist()

@@ -11,8 +11,10 @@ from berth.ops.elementwise.arithmetic import add_n, cast
 from berth.ops.reductions.segments import unsorted_segment_sum
 from berth.ops.rules import shape_of_value
 from berth.ops.shape import TensorShape
+from berth.public import public, public_v1
 
 
+@public_v1("IndexedSlicesValue")
 class IndexedSlicesValue(NamedTuple):
     """What a session gives back for `IndexedSlices`: the arrays."""
 
@@ -21,6 +23,7 @@ class IndexedSlicesValue(NamedTuple):
     dense_shape: Any
 
 
+@public("IndexedSlices")
 class IndexedSlices:
     """Rows of a larger tensor, `values`, and their numbers in it, `indices`.
 

@@ -17,6 +17,12 @@ from berth.ops.compose import convert, is_eager, is_integer, scope, type_of
 from berth.ops.reductions.reduction import reduce_prod
 from berth.ops.rules import INDEX
 from berth.ops.shape import is_known, merge
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public_v1, public_v2, public_value
+
+newaxis = None
+"""A new axis in an index: ``x[:, tf.newaxis]``."""
+public_value(__name__, "newaxis", "newaxis")
 
 _MOST = 2**31
 _MASKS = ("begin_mask", "ellipsis_mask", "end_mask", "new_axis_mask", "shrink_axis_mask")
@@ -98,9 +104,10 @@ def _stacked(numbers: list[Any], dtype: DType) -> Any:
     return constant(np.array(numbers, dtype.np_dtype), name="stack")
 
 
+@public_v1("boolean_mask")
 def boolean_mask(
-    tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
-) -> Any:
+    tensor: TensorLike, mask: Any, name: str = "boolean_mask", axis: int | None = None
+) -> Tensor:
     """Keep the elements, or rows, where a mask is true.
 
     >>> boolean_mask([1, 2, 3], [True, False, True]).numpy().tolist()
@@ -122,9 +129,10 @@ def boolean_mask(
         return gather(rows, kept, axis=start)
 
 
+@public_v2("boolean_mask")
 def boolean_mask_v2(
-    tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask"
-) -> Any:
+    tensor: TensorLike, mask: Any, axis: int | None = None, name: str = "boolean_mask"
+) -> Tensor:
     """Keep the elements, or rows, where a mask is true.
 
     >>> boolean_mask_v2([[1, 2], [3, 4]], [False, True], axis=1).numpy().tolist()

@@ -13,12 +13,14 @@ from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
     INDEX,
     ShapeMismatch,
+    all_devices_but_strings,
     check_rank,
     copy_each,
-    everywhere_but_strings,
     merge_dims,
 )
 from berth.ops.shape import Dims, bracketed
+from berth.ops.types import AxisLike, Tensor, TensorLike
+from berth.public import public
 
 # --- joining ------------------------------------------------------------------------------
 
@@ -84,12 +86,13 @@ CONCAT = OpDef(
     "values:T* axis:Tidx",
     _concatenated,
     types={"T": ALL, "Tidx": INDEX},
-    kernels=everywhere_but_strings(_bind_concat),
+    kernels=all_devices_but_strings(_bind_concat),
     host_inputs=(-1,),
 )
 
 
-def concat(values: Any, axis: Any, name: str = "concat") -> Any:
+@public("concat")
+def concat(values: TensorLike, axis: AxisLike, name: str = "concat") -> Tensor:
     """Join tensors along an axis that they have.
 
     >>> concat([[[1, 2]], [[3, 4]]], 1).numpy().tolist()
@@ -108,7 +111,8 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Any:
     return apply(CONCAT, (*values, axis), {}, name)
 
 
-def stack(values: Any, axis: int = 0, name: str = "stack") -> Any:
+@public("stack")
+def stack(values: TensorLike, axis: int = 0, name: str = "stack") -> Tensor:
     """Join tensors of one shape along a new axis.
 
     >>> stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
@@ -158,11 +162,14 @@ def _bind_unpack(launch: Launch) -> Call:
 
 
 UNPACK = OpDef(
-    "Unpack", "value:T", _unpacked, types=ANY, kernels=everywhere_but_strings(_bind_unpack)
+    "Unpack", "value:T", _unpacked, types=ANY, kernels=all_devices_but_strings(_bind_unpack)
 )
 
 
-def unstack(value: Any, num: int | None = None, axis: int = 0, name: str = "unstack") -> Any:
+@public("unstack")
+def unstack(
+    value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack"
+) -> Tensor:
     """Split a tensor along an axis into tensors without that axis.
 
     >>> [part.numpy().tolist() for part in unstack([[1, 2], [3, 4]])]
@@ -243,7 +250,7 @@ SPLIT = OpDef(
     "split_dim:int32 value:T",
     _split_type,
     types=ANY,
-    kernels=everywhere_but_strings(_bind_split),
+    kernels=all_devices_but_strings(_bind_split),
     host_inputs=(0,),
 )
 
@@ -292,18 +299,19 @@ SPLIT_V = OpDef(
     "value:T size_splits:Tlen split_dim:int32",
     _split_v_type,
     types={"T": ALL, "Tlen": (int8, *INDEX)},
-    kernels=everywhere_but_strings(_bind_split_v),
+    kernels=all_devices_but_strings(_bind_split_v),
     host_inputs=(1, 2),
 )
 
 
+@public("split")
 def split(
-    value: Any,
+    value: TensorLike,
     num_or_size_splits: Any,
-    axis: Any = 0,
+    axis: AxisLike = 0,
     num: int | None = None,
     name: str = "split",
-) -> Any:
+) -> Tensor:
     """Split a tensor along an axis: into equal parts, or into parts of given sizes.
 
     >>> [part.numpy().tolist() for part in split([1, 2, 3], [1, 2])]

@@ -18,6 +18,8 @@ from berth.ops.compose import convert, is_tensor, scope
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import INDEX, from_host
 from berth.ops.shape import Dims, is_known
+from berth.ops.types import DTypeLike, Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 
 def _shape_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -78,7 +80,8 @@ RANK = OpDef(
 )
 
 
-def shape(input: Any, name: str | None = None, out_type: Any = None) -> Any:
+@public_v1("shape")
+def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = None) -> Tensor:
     """Return the shape of a tensor, as a vector.
 
     >>> shape([[1, 2, 3]]).numpy().tolist()
@@ -89,7 +92,8 @@ def shape(input: Any, name: str | None = None, out_type: Any = None) -> Any:
     )
 
 
-def shape_v2(input: Any, out_type: Any = None, name: str | None = None) -> Any:
+@public_v2("shape")
+def shape_v2(input: TensorLike, out_type: DTypeLike = None, name: str | None = None) -> Tensor:
     """Return the shape of a tensor, as a vector.
 
     >>> shape_v2([[1, 2, 3]], "int64").numpy().tolist()
@@ -98,7 +102,8 @@ def shape_v2(input: Any, out_type: Any = None, name: str | None = None) -> Any:
     return shape(input, name, out_type)
 
 
-def size(input: Any, name: str | None = None, out_type: Any = None) -> Any:
+@public_v1("size")
+def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = None) -> Tensor:
     """Return how many elements a tensor has.
 
     >>> int(size([[1, 2, 3], [4, 5, 6]]).numpy())
@@ -109,7 +114,8 @@ def size(input: Any, name: str | None = None, out_type: Any = None) -> Any:
     )
 
 
-def size_v2(input: Any, out_type: Any = None, name: str | None = None) -> Any:
+@public_v2("size")
+def size_v2(input: TensorLike, out_type: DTypeLike = None, name: str | None = None) -> Tensor:
     """Return how many elements a tensor has.
 
     >>> int(size_v2([[1, 2, 3], [4, 5, 6]], "int64").numpy())
@@ -118,7 +124,8 @@ def size_v2(input: Any, out_type: Any = None, name: str | None = None) -> Any:
     return size(input, name, out_type)
 
 
-def rank(input: Any, name: str | None = None) -> Any:
+@public("rank")
+def rank(input: TensorLike, name: str | None = None) -> Tensor:
     """Return how many axes a tensor has.
 
     >>> int(rank([[1, 2, 3]]).numpy())

@@ -13,7 +13,7 @@ from berth.dtypes import ALL, NUMBERS
 from berth.errors import InvalidArgumentError
 from berth.ops.builder import apply
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
-from berth.ops.rules import INDEX, ShapeMismatch, check_rank, copy_each, everywhere_but_strings
+from berth.ops.rules import INDEX, ShapeMismatch, all_devices_but_strings, check_rank, copy_each
 from berth.ops.shape import Dims
 
 
@@ -137,7 +137,7 @@ MIRROR_PAD = OpDef(
     "input:T paddings:Tpaddings",
     _padded,
     types={"T": ALL, "Tpaddings": INDEX},
-    kernels=everywhere_but_strings(_bind_pad),
+    kernels=all_devices_but_strings(_bind_pad),
     host_inputs=(1,),
 )
 MIRROR_PAD_GRAD = OpDef(

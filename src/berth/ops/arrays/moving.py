@@ -16,8 +16,10 @@ from berth.ops.compose import convert, is_tensor, scope
 from berth.ops.elementwise.arithmetic import subtract
 from berth.ops.elementwise.unary import conj
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
-from berth.ops.rules import INDEX, ShapeMismatch, check_rank, everywhere_but_strings
+from berth.ops.rules import INDEX, ShapeMismatch, all_devices_but_strings, check_rank
 from berth.ops.shape import Dims
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 # --- repeating ----------------------------------------------------------------------------
 
@@ -58,12 +60,13 @@ TILE = OpDef(
     "input:T multiples:Tmultiples",
     _tiled,
     types={"T": ALL, "Tmultiples": INDEX},
-    kernels=everywhere_but_strings(_bind_tile),
+    kernels=all_devices_but_strings(_bind_tile),
     host_inputs=(1,),
 )
 
 
-def tile(input: Any, multiples: Any, name: str | None = None) -> Any:
+@public("tile")
+def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
     """Repeat a tensor along each axis, so many times.
 
     >>> tile([[1, 2]], [2, 2]).numpy().tolist()
@@ -128,7 +131,7 @@ PAD = OpDef(
     "input:T paddings:Tpaddings",
     _padded,
     types={"T": ALL, "Tpaddings": INDEX},
-    kernels=everywhere_but_strings(_bind_pad),
+    kernels=all_devices_but_strings(_bind_pad),
     host_inputs=(1,),
 )
 PAD_V2 = OpDef(
@@ -136,18 +139,19 @@ PAD_V2 = OpDef(
     "input:T paddings:Tpaddings constant_values:T",
     _padded,
     types={"T": ALL, "Tpaddings": INDEX},
-    kernels=everywhere_but_strings(_bind_pad),
+    kernels=all_devices_but_strings(_bind_pad),
     host_inputs=(1,),
 )
 
 
+@public_v1("pad")
 def pad(
-    tensor: Any,
-    paddings: Any,
+    tensor: TensorLike,
+    paddings: TensorLike,
     mode: str = "CONSTANT",
     name: str | None = None,
-    constant_values: Any = 0,
-) -> Any:
+    constant_values: TensorLike = 0,
+) -> Tensor:
     """Put so many elements of one value before and after a tensor, along each axis.
 
     In the modes REFLECT and SYMMETRIC, the tensor goes on as in a mirror instead, without
@@ -171,13 +175,14 @@ def pad(
     return apply(PAD, (tensor, paddings), {}, name)
 
 
+@public_v2("pad")
 def pad_v2(
-    tensor: Any,
-    paddings: Any,
+    tensor: TensorLike,
+    paddings: TensorLike,
     mode: str = "CONSTANT",
-    constant_values: Any = 0,
+    constant_values: TensorLike = 0,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Put so many elements before and after a tensor, along each axis, as `pad`.
 
     >>> pad_v2([1, 2], [[1, 1]], constant_values=9).numpy().tolist()
@@ -228,14 +233,15 @@ TRANSPOSE = OpDef(
     "x:T perm:Tperm",
     _transposed,
     types={"T": ALL, "Tperm": INDEX},
-    kernels=everywhere_but_strings(_bind_transpose),
+    kernels=all_devices_but_strings(_bind_transpose),
     host_inputs=(1,),
 )
 
 
+@public_v1("transpose")
 def transpose(
-    a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False
-) -> Any:
+    a: TensorLike, perm: Any = None, name: str = "transpose", conjugate: bool = False
+) -> Tensor:
     """Put the axes of a tensor in another order, by default in the reverse.
 
     >>> transpose([[1, 2, 3], [4, 5, 6]]).numpy().tolist()
@@ -253,9 +259,10 @@ def transpose(
         return apply(TRANSPOSE, (conj(a) if conjugate else a, perm), {}, inner)
 
 
+@public_v2("transpose")
 def transpose_v2(
-    a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose"
-) -> Any:
+    a: TensorLike, perm: Any = None, conjugate: bool = False, name: str = "transpose"
+) -> Tensor:
     """Put the axes of a tensor in another order, by default in the reverse, as `transpose`.
 
     >>> transpose_v2([[1j, 2]], conjugate=True).numpy().tolist()

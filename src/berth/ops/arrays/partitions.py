@@ -22,12 +22,14 @@ from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_d
 from berth.ops.rules import (
     INDEX,
     ShapeMismatch,
+    all_devices_but_strings,
     check_rank,
-    everywhere_but_strings,
     from_host,
     merge_dims,
 )
 from berth.ops.shape import Dims, bracketed
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1
 
 # --- dealing out --------------------------------------------------------------------------
 
@@ -81,13 +83,14 @@ DYNAMIC_PARTITION = OpDef(
     "data:T partitions:int32",
     _partition_type,
     types={"T": ALL},
-    kernels=everywhere_but_strings(_bind_partition),
+    kernels=all_devices_but_strings(_bind_partition),
     shape_inputs=(1,),
 )
 
 
+@public("dynamic_partition")
 def dynamic_partition(
-    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+    data: TensorLike, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Any]:
     """Deal the rows of a tensor out to several, by the number that each row has.
 
@@ -128,13 +131,14 @@ DYNAMIC_STITCH = OpDef(
     "indices:int32 data:T",
     _stitch_type,
     types={"T": ALL},
-    kernels=everywhere_but_strings(_bind_stitch),
+    kernels=all_devices_but_strings(_bind_stitch),
     shape_inputs=(0,),
 )
 """TensorFlow's takes lists; here they are joined before."""
 
 
-def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Any:
+@public("dynamic_stitch")
+def dynamic_stitch(indices: TensorLike, data: TensorLike, name: str | None = None) -> Tensor:
     """Put rows of several tensors together, each at the place that its index says.
 
     Where a place is named twice, the last row counts; where none names it, there are zeros.
@@ -219,7 +223,9 @@ INVERT_PERMUTATION = OpDef(
 )
 
 
-def invert_permutation(x: Any, name: str | None = None) -> Any:
+@public("math.invert_permutation")
+@public_v1("invert_permutation")
+def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
     """Turn an order round: say for each element where it has gone.
 
     >>> invert_permutation([2, 0, 1]).numpy().tolist()

@@ -23,13 +23,15 @@ from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
     INDEX,
     ShapeMismatch,
+    all_devices_but_strings,
     check_again,
     check_rank,
     copy_each,
-    everywhere_but_strings,
     like_first,
     merge_dims,
 )
+from berth.ops.types import AxisLike, Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 # --- turning round ------------------------------------------------------------------------
 
@@ -69,12 +71,14 @@ REVERSE = OpDef(
     "tensor:T axis:Tidx",
     _reversed,
     types={"T": ALL, "Tidx": INDEX},
-    kernels=everywhere_but_strings(_bind_reverse),
+    kernels=all_devices_but_strings(_bind_reverse),
     host_inputs=(1,),
 )
 
 
-def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
+@public("reverse")
+@public_v1("reverse_v2")
+def reverse(tensor: TensorLike, axis: AxisLike, name: str | None = None) -> Tensor:
     """Turn a tensor round along axes.
 
     >>> reverse([[1, 2], [3, 4]], [1]).numpy().tolist()
@@ -131,17 +135,18 @@ REVERSE_SEQUENCE = OpDef(
     "input:T seq_lengths:Tlen",
     _sequences_type,
     types={"T": ALL, "Tlen": INDEX},
-    kernels=everywhere_but_strings(_bind_reverse_sequences),
+    kernels=all_devices_but_strings(_bind_reverse_sequences),
 )
 
 
+@public_v2("reverse_sequence")
 def reverse_sequence(
-    input: Any,
+    input: TensorLike,
     seq_lengths: Any,
     seq_axis: int | None = None,
     batch_axis: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Turn the first elements along an axis round: so many for each member of a batch.
 
     >>> reverse_sequence([[1, 2, 3], [4, 5, 6]], [2, 3], seq_axis=1).numpy().tolist()
@@ -153,15 +158,16 @@ def reverse_sequence(
     return apply(REVERSE_SEQUENCE, (input, seq_lengths), attrs, name)
 
 
+@public_v1("reverse_sequence")
 def reverse_sequence_v1(
-    input: Any,
+    input: TensorLike,
     seq_lengths: Any,
     seq_axis: int | None = None,
     batch_axis: int | None = None,
     name: str | None = None,
     seq_dim: int | None = None,
     batch_dim: int | None = None,
-) -> Any:
+) -> Tensor:
     """Turn the first elements along an axis round, as `reverse_sequence`.
 
     >>> reverse_sequence_v1([[1, 2], [3, 4]], [1, 2], seq_dim=1).numpy().tolist()
@@ -218,12 +224,13 @@ ROLL = OpDef(
     "input:T shift:Tshift axis:Taxis",
     _rolled,
     types={"T": ALL, "Tshift": INDEX, "Taxis": INDEX},
-    kernels=everywhere_but_strings(_bind_roll),
+    kernels=all_devices_but_strings(_bind_roll),
     host_inputs=(1, 2),
 )
 
 
-def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
+@public("roll")
+def roll(input: TensorLike, shift: Any, axis: AxisLike, name: str | None = None) -> Tensor:
     """Move elements along axes; what leaves at one end comes in at the other.
 
     >>> roll([1, 2, 3, 4], 1, 0).numpy().tolist()
@@ -235,7 +242,10 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Any:
 # --- repeating ----------------------------------------------------------------------------
 
 
-def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Any:
+@public("repeat")
+def repeat(
+    input: TensorLike, repeats: Any, axis: int | None = None, name: str | None = None
+) -> Tensor:
     """Repeat each element along an axis: all as often, or each as often as `repeats` says.
 
     Without an axis, the elements are put in one row first.

@@ -36,10 +36,12 @@ from berth.ops.opdef import (
 from berth.ops.rules import (
     INDEX,
     ShapeMismatch,
-    everywhere_but_strings,
+    all_devices_but_strings,
     shape_of_value,
 )
 from berth.ops.shape import bracketed
+from berth.ops.types import ShapeLike, Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 # --- numbers of rows ----------------------------------------------------------------------
 
@@ -125,11 +127,14 @@ GATHER_ND = OpDef(
     "params:Tparams indices:Tindices",
     _taken,
     types={"Tparams": ALL, "Tindices": (int16, *INDEX)},
-    kernels=everywhere_but_strings(_bind_take, _room(1)),
+    kernels=all_devices_but_strings(_bind_take, _room(1)),
 )
 
 
-def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None = None) -> Any:
+@public_v2("gather_nd")
+def gather_nd(
+    params: TensorLike, indices: TensorLike, batch_dims: int = 0, name: str | None = None
+) -> Tensor:
     """Take the elements, or rows, that vectors of indices name.
 
     >>> gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]]).numpy().tolist()
@@ -149,9 +154,10 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None =
         return apply(GATHER_ND, (params, places), {}, inner)
 
 
+@public_v1("gather_nd")
 def gather_nd_v1(
-    params: Any, indices: Any, name: str | None = None, batch_dims: int = 0
-) -> Any:
+    params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0
+) -> Tensor:
     """Take the elements, or rows, that vectors of indices name.
 
     >>> gather_nd_v1(["a", "b", "c"], [[2], [0]]).numpy().tolist()
@@ -241,7 +247,7 @@ SCATTER_ND = OpDef(
     "indices:Tindices updates:T shape:Tindices",
     _scattered,
     types={"Tindices": (int16, *INDEX), "T": (*NUMBERS, bool_)},
-    kernels=everywhere_but_strings(_bind_scatter, _room(0)),
+    kernels=all_devices_but_strings(_bind_scatter, _room(0)),
     host_inputs=(2,),
 )
 
@@ -252,7 +258,7 @@ def _updating(name: str, how: str, dtypes: Sequence[DType]) -> OpDef:
         "tensor:T indices:Tindices updates:T",
         _updated,
         types={"T": dtypes, "Tindices": (int16, *INDEX)},
-        kernels=everywhere_but_strings(_bind_update(how), _room(1)),
+        kernels=all_devices_but_strings(_bind_update(how), _room(1)),
     )
 
 
@@ -263,7 +269,10 @@ TENSOR_SCATTER_MIN = _updating("TensorScatterMin", "minimum", REAL)
 TENSOR_SCATTER_MAX = _updating("TensorScatterMax", "maximum", REAL)
 
 
-def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Any:
+@public("scatter_nd")
+def scatter_nd(
+    indices: TensorLike, updates: TensorLike, shape: ShapeLike, name: str | None = None
+) -> Tensor:
     """Add up rows at the places that vectors of indices name, in a tensor of zeros.
 
     >>> scatter_nd([[1], [3], [1]], [5, 6, 7], [4]).numpy().tolist()
@@ -272,9 +281,11 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
     return apply(SCATTER_ND, (indices, updates, shape), {}, name)
 
 
+@public("tensor_scatter_nd_update")
+@public_v1("tensor_scatter_update")
 def tensor_scatter_nd_update(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
-) -> Any:
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
     """Return a tensor with other rows at the places that vectors of indices name.
 
     Where a place is named twice, the last row counts.
@@ -285,9 +296,11 @@ def tensor_scatter_nd_update(
     return apply(TENSOR_SCATTER_UPDATE, (tensor, indices, updates), {}, name)
 
 
+@public("tensor_scatter_nd_add")
+@public_v1("tensor_scatter_add")
 def tensor_scatter_nd_add(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
-) -> Any:
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
     """Return a tensor with rows added at the places that vectors of indices name.
 
     >>> tensor_scatter_nd_add([1, 2, 3], [[0], [0]], [10, 20]).numpy().tolist()
@@ -296,9 +309,11 @@ def tensor_scatter_nd_add(
     return apply(TENSOR_SCATTER_ADD, (tensor, indices, updates), {}, name)
 
 
+@public("tensor_scatter_nd_sub")
+@public_v1("tensor_scatter_sub")
 def tensor_scatter_nd_sub(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
-) -> Any:
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
     """Return a tensor with rows subtracted at the places that vectors of indices name.
 
     >>> tensor_scatter_nd_sub([1, 2, 3], [[0], [0]], [10, 20]).numpy().tolist()
@@ -307,9 +322,10 @@ def tensor_scatter_nd_sub(
     return apply(TENSOR_SCATTER_SUB, (tensor, indices, updates), {}, name)
 
 
+@public("tensor_scatter_nd_min")
 def tensor_scatter_nd_min(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
-) -> Any:
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
     """Return a tensor with smaller elements put at the places that vectors of indices name.
 
     >>> tensor_scatter_nd_min([1, 2, 3], [[0], [2]], [5, 0]).numpy().tolist()
@@ -318,9 +334,10 @@ def tensor_scatter_nd_min(
     return apply(TENSOR_SCATTER_MIN, (tensor, indices, updates), {}, name)
 
 
+@public("tensor_scatter_nd_max")
 def tensor_scatter_nd_max(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
-) -> Any:
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
     """Return a tensor with larger elements put at the places that vectors of indices name.
 
     >>> tensor_scatter_nd_max([1, 2, 3], [[0], [2]], [5, 0]).numpy().tolist()

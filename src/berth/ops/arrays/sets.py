@@ -10,7 +10,9 @@ import numpy as np
 from berth.dtypes import ALL, as_dtype, int32
 from berth.ops.builder import apply
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
-from berth.ops.rules import ShapeMismatch, check_rank, everywhere_but_strings
+from berth.ops.rules import ShapeMismatch, all_devices_but_strings, check_rank
+from berth.ops.types import TensorLike
+from berth.public import public
 
 
 class Unique(NamedTuple):
@@ -74,7 +76,7 @@ UNIQUE = OpDef(
     "x:T",
     _unique_type,
     types={"T": ALL},
-    kernels=everywhere_but_strings(_bind_unique),
+    kernels=all_devices_but_strings(_bind_unique),
     shape_inputs=(0,),
 )
 UNIQUE_WITH_COUNTS = OpDef(
@@ -82,12 +84,13 @@ UNIQUE_WITH_COUNTS = OpDef(
     "x:T",
     _counted_type,
     types={"T": ALL},
-    kernels=everywhere_but_strings(_bind_unique),
+    kernels=all_devices_but_strings(_bind_unique),
     shape_inputs=(0,),
 )
 
 
-def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
+@public("unique")
+def unique(x: TensorLike, out_idx: Any = int32, name: str | None = None) -> Unique:
     """Return the different elements of a vector, and for each element which of them it is.
 
     >>> y, idx = unique([7, 3, 7, 5])
@@ -97,8 +100,9 @@ def unique(x: Any, out_idx: Any = int32, name: str | None = None) -> Unique:
     return Unique(*apply(UNIQUE, (x,), {"out_idx": as_dtype(out_idx)}, name))
 
 
+@public("unique_with_counts")
 def unique_with_counts(
-    x: Any, out_idx: Any = int32, name: str | None = None
+    x: TensorLike, out_idx: Any = int32, name: str | None = None
 ) -> UniqueWithCounts:
     """Return the different elements of a vector, and how often each of them comes.
 

@@ -17,14 +17,16 @@ from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_d
 from berth.ops.rules import (
     INDEX,
     ShapeMismatch,
+    all_devices_but_strings,
     check_again,
     check_rank,
-    everywhere_but_strings,
     known_value,
     merge_dims,
     shape_of_value,
 )
 from berth.ops.shape import Dims, bracketed
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public
 
 # --- slices -------------------------------------------------------------------------------
 
@@ -77,12 +79,13 @@ SLICE = OpDef(
     "input:T begin:Index size:Index",
     _sliced,
     types={"T": ALL, "Index": INDEX},
-    kernels=everywhere_but_strings(_bind_slice),
+    kernels=all_devices_but_strings(_bind_slice),
     host_inputs=(1, 2),
 )
 
 
-def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Any:
+@public("slice")
+def slice(input_: Any, begin: TensorLike, size: Any, name: str | None = None) -> Tensor:
     """Cut out a part: where it begins, and its sizes; -1 for all that is left.
 
     >>> slice([1, 2, 3, 4], [1], [2]).numpy().tolist()
@@ -209,14 +212,15 @@ STRIDED_SLICE = OpDef(
     "input:T begin:Index end:Index strides:Index",
     _strided,
     types={"T": ALL, "Index": (int16, *INDEX)},
-    kernels=everywhere_but_strings(_bind_strided),
+    kernels=all_devices_but_strings(_bind_strided),
     host_inputs=(1, 2, 3),
 )
 
 
+@public("strided_slice")
 def strided_slice(
     input_: Any,
-    begin: Any,
+    begin: TensorLike,
     end: Any,
     strides: Any = None,
     begin_mask: int = 0,
@@ -226,7 +230,7 @@ def strided_slice(
     shrink_axis_mask: int = 0,
     var: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Cut out a part, by numbers and masks; ``tensor[...]`` is easier to read.
 
     >>> strided_slice([1, 2, 3, 4], [0], [4], [2]).numpy().tolist()

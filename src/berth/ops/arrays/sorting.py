@@ -18,6 +18,8 @@ from berth.ops.compose import convert, scope
 from berth.ops.elementwise.unary import INVERT, negative
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import INDEX, ShapeMismatch, check_rank
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 # --- the largest --------------------------------------------------------------------------
 
@@ -89,8 +91,9 @@ TOP_K = OpDef(
 )
 
 
+@public("math.top_k", "nn.top_k")
 def top_k(
-    input: Any,
+    input: TensorLike,
     k: Any = 1,
     sorted: bool = True,
     index_type: Any = int32,
@@ -109,9 +112,10 @@ def top_k(
 # --- all of them --------------------------------------------------------------------------
 
 
+@public("sort")
 def sort(
-    values: Any, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
-) -> Any:
+    values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
+) -> Tensor:
     """Put the elements along an axis in order.
 
     >>> sort([3, 1, 2]).numpy().tolist()
@@ -126,13 +130,14 @@ def sort(
         return _in_order(values, axis).values
 
 
+@public("argsort")
 def argsort(
-    values: Any,
+    values: TensorLike,
     axis: int = -1,
     direction: str = "ASCENDING",
     stable: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Say which element would come where if those along an axis were put in order.
 
     It is always stable: of equal elements the first comes first.
@@ -232,7 +237,10 @@ IN_TOP_K = OpDef(
 )
 
 
-def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) -> Any:
+@public_v2("math.in_top_k", "nn.in_top_k")
+def in_top_k(
+    targets: TensorLike, predictions: TensorLike, k: Any, name: str | None = None
+) -> Tensor:
     """Tell for each row of predictions whether the target is among the k largest.
 
     >>> in_top_k([0, 2], [[0.1, 0.8, 0.3], [0.2, 0.1, 0.5]], 2).numpy().tolist()
@@ -241,7 +249,10 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
     return apply(IN_TOP_K, (predictions, targets, k), {}, name)
 
 
-def in_top_k_v1(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Any:
+@public_v1("math.in_top_k", "nn.in_top_k")
+def in_top_k_v1(
+    predictions: TensorLike, targets: TensorLike, k: Any, name: str | None = None
+) -> Tensor:
     """Tell for each row of predictions whether the target is among the k largest.
 
     >>> in_top_k_v1([[0.1, 0.8, 0.3], [0.2, 0.1, 0.5]], [0, 2], 2).numpy().tolist()

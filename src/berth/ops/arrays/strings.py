@@ -16,6 +16,8 @@ from berth.ops.convert import to_array
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, host_only
 from berth.ops.rules import broadcast_all, merge_dims
 from berth.ops.shape import Dims, bracketed
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1
 
 # --- text -----------------------------------------------------------------------------------
 
@@ -74,15 +76,16 @@ AS_STRING = OpDef(
 )
 
 
+@public("as_string", "strings.as_string")
 def as_string(
-    input: Any,
+    input: TensorLike,
     precision: int = -1,
     scientific: bool = False,
     shortest: bool = False,
     width: int = -1,
     fill: str = "",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Write each element as text.
 
     >>> as_string([1, 2]).numpy().tolist()
@@ -153,7 +156,9 @@ def _join_each(separator: bytes, columns: Sequence[Any], out: Any) -> None:
 STRING_JOIN = OpDef("StringJoin", "inputs:string*", _joined_type, kernels=host_only(_bind_join))
 
 
-def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
+@public("strings.join")
+@public_v1("string_join")
+def string_join(inputs: TensorLike, separator: str = "", name: str | None = None) -> Tensor:
     """Join strings, element by element.
 
     >>> string_join(["a", "b"], separator="-").numpy()
@@ -255,13 +260,14 @@ PY_FUNC_STATELESS = OpDef(
 )
 
 
+@public_v1("py_func")
 def py_func(
     func: Callable[..., Any],
     inp: Any,
     Tout: Any,
     stateful: bool = True,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Call a function of Python's, with arrays and for arrays.
 
     What it returns may have any shape; ``set_shape`` says what is known of it.
@@ -292,13 +298,14 @@ def _call_now(func: Callable[..., Any], inp: Any) -> Any:
     return tensors[0] if len(tensors) == 1 else tensors
 
 
+@public("numpy_function")
 def numpy_function(
     func: Callable[..., Any],
     inp: Any,
     Tout: Any,
     stateful: bool = True,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Call a function of Python's, with arrays and for arrays, as `py_func` does.
 
     >>> import berth as tf

@@ -26,6 +26,8 @@ from berth.ops.compose import convert, convert_like, is_eager, is_tensor, scope,
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import INEXACT, ON_DEVICES, SIGNED, elementwise, merge_all
 from berth.ops.shape import bracketed, merge
+from berth.ops.types import DTypeLike, Tensor, TensorLike
+from berth.public import public, public_v1
 
 # --- functions that NumPy does not have, or has with another meaning ----------------------
 
@@ -112,7 +114,8 @@ SQUARED_DIFFERENCE = elementwise(
 )
 
 
-def add(x: Any, y: Any, name: str | None = None) -> Any:
+@public("add", "math.add")
+def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x + y, element by element.
 
     >>> add([1, 2], 3).numpy().tolist()
@@ -125,7 +128,8 @@ def add(x: Any, y: Any, name: str | None = None) -> Any:
         return add_anyway(ADD, x, y, name, error)
 
 
-def subtract(x: Any, y: Any, name: str | None = None) -> Any:
+@public("subtract", "math.subtract")
+def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x - y, element by element.
 
     >>> subtract([1, 2], 3).numpy().tolist()
@@ -134,7 +138,8 @@ def subtract(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(SUB, (x, y), {}, name)
 
 
-def multiply(x: Any, y: Any, name: str | None = None) -> Any:
+@public("multiply", "math.multiply")
+def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x * y, element by element.
 
     >>> multiply([1, 2], [[3], [4]]).numpy().tolist()
@@ -143,7 +148,8 @@ def multiply(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(MUL, (x, y), {}, name)
 
 
-def truediv(x: Any, y: Any, name: str | None = None) -> Any:
+@public("divide", "truediv", "math.divide", "math.truediv")
+def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x / y, element by element; integers become floats first.
 
     >>> truediv([1, 3], 2).numpy().tolist()
@@ -180,7 +186,9 @@ def quotient_type(dtype: DType) -> DType:
     return float32 if dtype.itemsize <= 2 else float64
 
 
-def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
+@public("math.floordiv")
+@public_v1("floor_div", "floordiv")
+def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x / y rounded down, element by element.
 
     >>> floordiv([7, -7], 2).numpy().tolist()
@@ -189,7 +197,9 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(FLOOR_DIV, (x, y), {}, name or "floordiv")
 
 
-def mod(x: Any, y: Any, name: str | None = None) -> Any:
+@public("floormod", "math.floormod", "math.mod")
+@public_v1("mod")
+def mod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return what is left of x / y rounded down: of the sign of y.
 
     >>> mod([7, -7], 3).numpy().tolist()
@@ -198,7 +208,8 @@ def mod(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(FLOOR_MOD, (x, y), {}, name)
 
 
-def pow(x: Any, y: Any, name: str | None = None) -> Any:
+@public("pow", "math.pow")
+def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x to the power of y, element by element.
 
     >>> pow([2, 3], 2).numpy().tolist()
@@ -207,7 +218,8 @@ def pow(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(POW, (x, y), {}, name)
 
 
-def maximum(x: Any, y: Any, name: str | None = None) -> Any:
+@public("maximum", "math.maximum")
+def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return the larger of x and y, element by element.
 
     >>> maximum([1, 5], 3).numpy().tolist()
@@ -216,7 +228,8 @@ def maximum(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(MAXIMUM, (x, y), {}, name)
 
 
-def minimum(x: Any, y: Any, name: str | None = None) -> Any:
+@public("minimum", "math.minimum")
+def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return the smaller of x and y, element by element.
 
     >>> minimum([1, 5], 3).numpy().tolist()
@@ -225,7 +238,9 @@ def minimum(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(MINIMUM, (x, y), {}, name)
 
 
-def squared_difference(x: Any, y: Any, name: str | None = None) -> Any:
+@public("math.squared_difference")
+@public_v1("squared_difference")
+def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return (x - y)², element by element.
 
     >>> squared_difference([1, 5], 3).numpy().tolist()
@@ -234,9 +249,10 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(SQUARED_DIFFERENCE, (x, y), {}, name)
 
 
+@public("clip_by_value")
 def clip_by_value(
     t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
-) -> Any:
+) -> Tensor:
     """Return t with what lies outside of two bounds replaced by them.
 
     >>> clip_by_value([-1.0, 0.5, 2.0], 0.0, 1.0).numpy().tolist()
@@ -283,7 +299,8 @@ CAST = elementwise(
 )
 
 
-def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+@public("cast")
+def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Return x as elements of another type. Floats are cut off, not rounded.
 
     >>> cast([1.8, -1.8], "int32").numpy().tolist()
@@ -308,7 +325,8 @@ def _cast(x: Any, wanted: DType, name: str | None) -> Any:
     return apply(CAST, (x,), {"DstT": wanted, "Truncate": False}, name)
 
 
-def to_float(x: Any, name: str = "ToFloat") -> Any:
+@public_v1("to_float")
+def to_float(x: TensorLike, name: str = "ToFloat") -> Tensor:
     """Return x as float32.
 
     >>> to_float([1, 2]).dtype
@@ -317,7 +335,8 @@ def to_float(x: Any, name: str = "ToFloat") -> Any:
     return cast(x, float32, name)
 
 
-def to_double(x: Any, name: str = "ToDouble") -> Any:
+@public_v1("to_double")
+def to_double(x: TensorLike, name: str = "ToDouble") -> Tensor:
     """Return x as float64.
 
     >>> to_double([1, 2]).dtype
@@ -326,7 +345,8 @@ def to_double(x: Any, name: str = "ToDouble") -> Any:
     return cast(x, float64, name)
 
 
-def to_int32(x: Any, name: str = "ToInt32") -> Any:
+@public_v1("to_int32")
+def to_int32(x: TensorLike, name: str = "ToInt32") -> Tensor:
     """Return x as int32.
 
     >>> to_int32([1.5]).numpy().tolist()
@@ -335,7 +355,8 @@ def to_int32(x: Any, name: str = "ToInt32") -> Any:
     return cast(x, int32, name)
 
 
-def to_int64(x: Any, name: str = "ToInt64") -> Any:
+@public_v1("to_int64")
+def to_int64(x: TensorLike, name: str = "ToInt64") -> Tensor:
     """Return x as int64.
 
     >>> to_int64([1.5]).dtype
@@ -380,7 +401,8 @@ ADD_N = OpDef(
 )
 
 
-def add_n(inputs: Any, name: str | None = None) -> Any:
+@public("add_n", "math.add_n")
+def add_n(inputs: TensorLike, name: str | None = None) -> Tensor:
     """Add tensors of one shape.
 
     >>> add_n([[1, 2], [3, 4], [5, 6]]).numpy().tolist()

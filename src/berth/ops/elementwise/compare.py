@@ -11,14 +11,16 @@ from berth.ops.compose import convert, scope, type_of
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
     ShapeMismatch,
+    all_devices_but_strings,
     broadcast_to_bool,
     common_dims,
     elementwise,
-    everywhere_but_strings,
     merge_dims,
     truth_like_first,
 )
 from berth.ops.shape import Dims, bracketed
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1
 
 # --- comparisons --------------------------------------------------------------------------
 
@@ -32,7 +34,8 @@ GREATER = elementwise("Greater", "x:T y:T", "greater", REAL, broadcast_to_bool)
 GREATER_EQUAL = elementwise("GreaterEqual", "x:T y:T", "greater_equal", REAL, broadcast_to_bool)
 
 
-def equal(x: Any, y: Any, name: str | None = None) -> Any:
+@public("equal", "math.equal")
+def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Tell where x == y.
 
     >>> equal([1, 2], [1, 3]).numpy().tolist()
@@ -41,7 +44,8 @@ def equal(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(EQUAL, (x, y), {}, name)
 
 
-def not_equal(x: Any, y: Any, name: str | None = None) -> Any:
+@public("not_equal", "math.not_equal")
+def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Tell where x != y.
 
     >>> not_equal([1, 2], [1, 3]).numpy().tolist()
@@ -50,7 +54,8 @@ def not_equal(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(NOT_EQUAL, (x, y), {}, name)
 
 
-def less(x: Any, y: Any, name: str | None = None) -> Any:
+@public("less", "math.less")
+def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Tell where x < y.
 
     >>> less([1, 2, 3], 2).numpy().tolist()
@@ -59,7 +64,8 @@ def less(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(LESS, (x, y), {}, name)
 
 
-def less_equal(x: Any, y: Any, name: str | None = None) -> Any:
+@public("less_equal", "math.less_equal")
+def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Tell where x <= y.
 
     >>> less_equal([1, 2, 3], 2).numpy().tolist()
@@ -68,7 +74,8 @@ def less_equal(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(LESS_EQUAL, (x, y), {}, name)
 
 
-def greater(x: Any, y: Any, name: str | None = None) -> Any:
+@public("greater", "math.greater")
+def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Tell where x > y.
 
     >>> greater([1, 2, 3], 2).numpy().tolist()
@@ -77,7 +84,8 @@ def greater(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(GREATER, (x, y), {}, name)
 
 
-def greater_equal(x: Any, y: Any, name: str | None = None) -> Any:
+@public("greater_equal", "math.greater_equal")
+def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Tell where x >= y.
 
     >>> greater_equal([1, 2, 3], 2).numpy().tolist()
@@ -100,7 +108,8 @@ BITWISE_OR = elementwise("BitwiseOr", "x:T y:T", "bitwise_or", INTEGERS)
 BITWISE_XOR = elementwise("BitwiseXor", "x:T y:T", "bitwise_xor", INTEGERS)
 
 
-def logical_and(x: Any, y: Any, name: str | None = None) -> Any:
+@public("logical_and", "math.logical_and")
+def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Tell where both are true.
 
     >>> logical_and([True, False], True).numpy().tolist()
@@ -109,7 +118,8 @@ def logical_and(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(LOGICAL_AND, (x, y), {}, name)
 
 
-def logical_or(x: Any, y: Any, name: str | None = None) -> Any:
+@public("logical_or", "math.logical_or")
+def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Tell where at least one is true.
 
     >>> logical_or([True, False], True).numpy().tolist()
@@ -118,7 +128,8 @@ def logical_or(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(LOGICAL_OR, (x, y), {}, name)
 
 
-def logical_not(x: Any, name: str | None = None) -> Any:
+@public("logical_not", "math.logical_not")
+def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
     """Tell where x is false.
 
     >>> logical_not([True, False]).numpy().tolist()
@@ -127,7 +138,9 @@ def logical_not(x: Any, name: str | None = None) -> Any:
     return apply(LOGICAL_NOT, (x,), {}, name)
 
 
-def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Any:
+@public("math.logical_xor")
+@public_v1("logical_xor")
+def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tensor:
     """Tell where exactly one is true.
 
     >>> logical_xor([True, False], True).numpy().tolist()
@@ -137,7 +150,8 @@ def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Any:
     return logical_and(either, logical_not(logical_and(x, y)), name=name)
 
 
-def bitwise_and(x: Any, y: Any, name: str | None = None) -> Any:
+@public("bitwise.bitwise_and")
+def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return the bits that are set in both.
 
     >>> bitwise_and([6, 1], 3).numpy().tolist()
@@ -146,7 +160,8 @@ def bitwise_and(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(BITWISE_AND, (x, y), {}, name)
 
 
-def bitwise_or(x: Any, y: Any, name: str | None = None) -> Any:
+@public("bitwise.bitwise_or")
+def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return the bits that are set in at least one.
 
     >>> bitwise_or([6, 1], 3).numpy().tolist()
@@ -155,7 +170,8 @@ def bitwise_or(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(BITWISE_OR, (x, y), {}, name)
 
 
-def bitwise_xor(x: Any, y: Any, name: str | None = None) -> Any:
+@public("bitwise.bitwise_xor")
+def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return the bits that are set in exactly one.
 
     >>> bitwise_xor([6, 1], 3).numpy().tolist()
@@ -240,7 +256,7 @@ SELECT = OpDef(
     "condition:bool t:T e:T",
     _selected,
     types={"T": _EQUATABLE},
-    kernels=everywhere_but_strings(_bind_select),
+    kernels=all_devices_but_strings(_bind_select),
 )
 
 
@@ -259,7 +275,7 @@ SELECT_V2 = OpDef(
     "condition:bool t:T e:T",
     _selected_broadcast,
     types={"T": _EQUATABLE},
-    kernels=everywhere_but_strings(
+    kernels=all_devices_but_strings(
         lambda launch: (_select, (launch.xp.copyto, *launch.inputs, launch.outputs[0]))
     ),
 )

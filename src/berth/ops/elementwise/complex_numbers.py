@@ -15,6 +15,8 @@ from berth.ops.compose import convert, scope, type_of
 from berth.ops.elementwise.compare import less
 from berth.ops.opdef import Attrs, OutputType, Typed
 from berth.ops.rules import broadcast_all, elementwise
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1
 
 
 def _joined_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -52,7 +54,8 @@ IMAGINARY_PART = elementwise("Imag", "input:T", _imaginary, COMPLEX, _part_type)
 ANGLE = elementwise("Angle", "input:T", _angle, COMPLEX, _part_type)
 
 
-def complex(real: Any, imag: Any, name: str | None = None) -> Any:
+@public("complex")
+def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
     """Make complex numbers of their real and imaginary parts.
 
     >>> complex([1.0, 2.0], [0.0, -1.0]).numpy().tolist()
@@ -71,7 +74,9 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Any:
         return apply(JOIN, (real, imag), {}, inner)
 
 
-def real(input: Any, name: str | None = None) -> Any:
+@public("math.real")
+@public_v1("real")
+def real(input: TensorLike, name: str | None = None) -> Tensor:
     """Return the real part of numbers; real ones as they are.
 
     >>> real([1 + 2j, 3]).numpy().tolist()
@@ -83,7 +88,9 @@ def real(input: Any, name: str | None = None) -> Any:
         return apply(REAL_PART, (input,), {}, inner) if is_complex else input
 
 
-def imag(input: Any, name: str | None = None) -> Any:
+@public("math.imag")
+@public_v1("imag")
+def imag(input: TensorLike, name: str | None = None) -> Tensor:
     """Return the imaginary part of numbers: 0 of real ones.
 
     >>> imag([1 + 2j, 3]).numpy().tolist()
@@ -95,7 +102,9 @@ def imag(input: Any, name: str | None = None) -> Any:
         return apply(IMAGINARY_PART, (input,), {}, inner) if is_complex else zeros_like(input)
 
 
-def angle(input: Any, name: str | None = None) -> Any:
+@public("math.angle")
+@public_v1("angle")
+def angle(input: TensorLike, name: str | None = None) -> Tensor:
     """Return the angle of numbers in the complex plane: 0 or π of real ones.
 
     >>> angle([1.0, -1.0]).numpy().tolist()

@@ -10,6 +10,8 @@ from berth.dtypes import FLOATING, float32, float64
 from berth.ops.builder import apply
 from berth.ops.elementwise.blocks import by_blocks, polynomial
 from berth.ops.rules import elementwise
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1
 
 _PI = float(np.pi)
 _EULER = 0.5772156649015328606
@@ -163,7 +165,9 @@ POLYGAMMA = elementwise("Polygamma", "a:T x:T", by_blocks(_polygamma, 8), _WIDE)
 ZETA = elementwise("Zeta", "x:T q:T", by_blocks(_zeta, 8), _WIDE)
 
 
-def lgamma(x: Any, name: str | None = None) -> Any:
+@public("math.lgamma")
+@public_v1("lgamma")
+def lgamma(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the logarithm of the size of Γ(x), element by element.
 
     >>> lgamma([1.0, 2.0, 0.0]).numpy().tolist()
@@ -172,7 +176,9 @@ def lgamma(x: Any, name: str | None = None) -> Any:
     return apply(LGAMMA, (x,), {}, name)
 
 
-def digamma(x: Any, name: str | None = None) -> Any:
+@public("math.digamma")
+@public_v1("digamma")
+def digamma(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the derivative of `lgamma`, element by element.
 
     >>> digamma([1.0]).numpy().tolist()
@@ -181,7 +187,9 @@ def digamma(x: Any, name: str | None = None) -> Any:
     return apply(DIGAMMA, (x,), {}, name)
 
 
-def polygamma(a: Any, x: Any, name: str | None = None) -> Any:
+@public("math.polygamma")
+@public_v1("polygamma")
+def polygamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """Return the derivative of `digamma` of order a at x, element by element.
 
     >>> polygamma([1.0], [1.0]).numpy().tolist()
@@ -190,7 +198,9 @@ def polygamma(a: Any, x: Any, name: str | None = None) -> Any:
     return apply(POLYGAMMA, (a, x), {}, name)
 
 
-def zeta(x: Any, q: Any, name: str | None = None) -> Any:
+@public("math.zeta")
+@public_v1("zeta")
+def zeta(x: TensorLike, q: Any, name: str | None = None) -> Tensor:
     """Return Hurwitz's zeta function, the sum of (q + k)^-x for k = 0, 1, …
 
     >>> zeta([2.0], [1.0]).numpy().tolist()

@@ -16,6 +16,8 @@ from berth.ops.elementwise.arithmetic import (
 )
 from berth.ops.elementwise.blocks import by_blocks
 from berth.ops.rules import INEXACT, elementwise
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1
 
 # --- what is 0 times anything -------------------------------------------------------------
 
@@ -47,7 +49,8 @@ DIV_NO_NAN = elementwise("DivNoNan", "x:T y:T", by_blocks(_divide_no_nan), INEXA
 MUL_NO_NAN = elementwise("MulNoNan", "x:T y:T", by_blocks(_multiply_no_nan), INEXACT)
 
 
-def xlogy(x: Any, y: Any, name: str | None = None) -> Any:
+@public("math.xlogy")
+def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x log(y), and 0 where x is, element by element.
 
     >>> xlogy([0.0, 2.0], [0.0, 1.0]).numpy().tolist()
@@ -56,7 +59,8 @@ def xlogy(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(XLOGY, (x, y), {}, name)
 
 
-def xlog1py(x: Any, y: Any, name: str | None = None) -> Any:
+@public("math.xlog1py")
+def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x log(1 + y), and 0 where x is, element by element.
 
     >>> xlog1py([0.0, 2.0], [-1.0, 0.0]).numpy().tolist()
@@ -65,7 +69,8 @@ def xlog1py(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(XLOG1PY, (x, y), {}, name or "xlog1py")
 
 
-def xdivy(x: Any, y: Any, name: str | None = None) -> Any:
+@public("math.xdivy")
+def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x / y, and 0 where x is, element by element.
 
     >>> xdivy([0.0, 1.0], [0.0, 2.0]).numpy().tolist()
@@ -74,7 +79,8 @@ def xdivy(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(XDIVY, (x, y), {}, name or "xdivy")
 
 
-def div(x: Any, y: Any, name: str | None = None) -> Any:
+@public_v1("div")
+def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x / y as Python 2 did, element by element: integers are rounded down.
 
     >>> div([7, -7], 2).numpy().tolist()
@@ -86,7 +92,9 @@ def div(x: Any, y: Any, name: str | None = None) -> Any:
         return apply(FLOOR_DIV if x.dtype.is_integer else REAL_DIV, (x, y), {}, inner)
 
 
-def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+@public("math.divide_no_nan")
+@public_v1("div_no_nan")
+def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x / y, and 0 where y is, element by element; integers become floats first.
 
     >>> divide_no_nan([1.0, 3.0], [0.0, 2.0]).numpy().tolist()
@@ -103,7 +111,8 @@ def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
         return apply(DIV_NO_NAN, (cast(x, wanted), cast(y, wanted)), {}, inner)
 
 
-def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
+@public("math.multiply_no_nan")
+def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x * y, and 0 where y is, whatever x is, element by element.
 
     >>> multiply_no_nan([float("inf"), 2.0], [0.0, 3.0]).numpy().tolist()
@@ -114,7 +123,8 @@ def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Any:
         return apply(MUL_NO_NAN, (x, convert(y, x.dtype.base_dtype, "y")), {}, inner)
 
 
-def reciprocal_no_nan(x: Any, name: str | None = None) -> Any:
+@public("math.reciprocal_no_nan")
+def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
     """Return 1 / x, and 0 where x is, element by element.
 
     >>> reciprocal_no_nan([2.0, 0.0]).numpy().tolist()
@@ -150,7 +160,8 @@ RINT = elementwise("Rint", "x:T", "rint", FLOATING)
 NEXT_AFTER = elementwise("NextAfter", "x1:T x2:T", "nextafter", (float32, float64))
 
 
-def truncatediv(x: Any, y: Any, name: str | None = None) -> Any:
+@public("truncatediv")
+def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x / y rounded towards 0, element by element.
 
     >>> truncatediv([7, -7], [2, 2]).numpy().tolist()
@@ -159,7 +170,8 @@ def truncatediv(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(TRUNCATE_DIV, (x, y), {}, name)
 
 
-def truncatemod(x: Any, y: Any, name: str | None = None) -> Any:
+@public("truncatemod")
+def truncatemod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return what is left of x / y rounded towards 0: of the sign of x.
 
     >>> truncatemod([7, -7], [2, 2]).numpy().tolist()
@@ -168,7 +180,8 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(TRUNCATE_MOD, (x, y), {}, name)
 
 
-def realdiv(x: Any, y: Any, name: str | None = None) -> Any:
+@public("realdiv")
+def realdiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x / y for floats and complex numbers, element by element.
 
     >>> realdiv([1.0], [2.0]).numpy().tolist()
@@ -186,7 +199,9 @@ def floor_div(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(FLOOR_DIV, (x, y), {}, name)
 
 
-def rint(x: Any, name: str | None = None) -> Any:
+@public("math.rint")
+@public_v1("rint")
+def rint(x: TensorLike, name: str | None = None) -> Tensor:
     """Return x rounded to the nearest integer, halves to the even, element by element.
 
     >>> rint([0.5, 1.5, -1.7]).numpy().tolist()
@@ -195,7 +210,8 @@ def rint(x: Any, name: str | None = None) -> Any:
     return apply(RINT, (x,), {}, name)
 
 
-def nextafter(x1: Any, x2: Any, name: str | None = None) -> Any:
+@public("math.nextafter")
+def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
     """Return the number after x1 in the direction of x2, element by element.
 
     >>> nextafter([1.0], [2.0]).numpy().tolist()

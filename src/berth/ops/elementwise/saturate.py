@@ -9,9 +9,12 @@ import numpy as np
 from berth.dtypes import REAL, DType, as_dtype
 from berth.ops.compose import convert, scope
 from berth.ops.elementwise.arithmetic import cast, clip_by_value
+from berth.ops.types import DTypeLike, Tensor, TensorLike
+from berth.public import public
 
 
-def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Any:
+@public("saturate_cast")
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Return numbers as elements of another type; those that do not fit as its limits.
 
     >>> saturate_cast([-5.0, 7.5, 300.0], "uint8").numpy().tolist()

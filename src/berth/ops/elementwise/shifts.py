@@ -11,6 +11,8 @@ from berth.dtypes import INTEGERS
 from berth.ops.builder import apply
 from berth.ops.elementwise.blocks import by_blocks
 from berth.ops.rules import elementwise
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public
 
 
 def _shift_left(xp: Any, x: Any, y: Any) -> Any:
@@ -30,7 +32,8 @@ LEFT_SHIFT = elementwise("LeftShift", "x:T y:T", by_blocks(_shift_left), INTEGER
 RIGHT_SHIFT = elementwise("RightShift", "x:T y:T", by_blocks(_shift_right), INTEGERS)
 
 
-def left_shift(x: Any, y: Any, name: str | None = None) -> Any:
+@public("bitwise.left_shift")
+def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Move the bits of x to the left by y places.
 
     >>> left_shift([1, 3], 2).numpy().tolist()
@@ -39,7 +42,8 @@ def left_shift(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(LEFT_SHIFT, (x, y), {}, name)
 
 
-def right_shift(x: Any, y: Any, name: str | None = None) -> Any:
+@public("bitwise.right_shift")
+def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Move the bits of x to the right by y places; those of the sign come after them.
 
     >>> right_shift([12, -12], 2).numpy().tolist()

@@ -17,6 +17,8 @@ from berth.ops.elementwise.arithmetic import multiply
 from berth.ops.elementwise.blocks import by_blocks, polynomial
 from berth.ops.elementwise.unary import negative
 from berth.ops.rules import elementwise
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1
 
 # --- the error function -------------------------------------------------------------------
 
@@ -163,7 +165,9 @@ ERF = elementwise("Erf", "x:T", by_blocks(_erf), FLOATING)
 ERFC = elementwise("Erfc", "x:T", by_blocks(_erfc), FLOATING)
 
 
-def erf(x: Any, name: str | None = None) -> Any:
+@public("math.erf")
+@public_v1("erf")
+def erf(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the error function of x, element by element: 2/√π ∫₀ˣ exp(-t²) dt.
 
     >>> erf([0.0, 10.0]).numpy().tolist()
@@ -172,7 +176,9 @@ def erf(x: Any, name: str | None = None) -> Any:
     return apply(ERF, (x,), {}, name)
 
 
-def erfc(x: Any, name: str | None = None) -> Any:
+@public("math.erfc")
+@public_v1("erfc")
+def erfc(x: TensorLike, name: str | None = None) -> Tensor:
     """Return 1 - erf(x), exact where that is small, element by element.
 
     >>> erfc([0.0, -10.0]).numpy().tolist()
@@ -276,7 +282,8 @@ ERFINV = elementwise("Erfinv", "x:T", by_blocks(_erfinv, 8), FLOATING)
 NDTRI = elementwise("Ndtri", "x:T", by_blocks(_ndtri, 8), FLOATING)
 
 
-def erfinv(x: Any, name: str | None = None) -> Any:
+@public("math.erfinv")
+def erfinv(x: TensorLike, name: str | None = None) -> Tensor:
     """Return what has x as its error function, element by element.
 
     >>> erfinv([0.0, 1.0]).numpy().tolist()
@@ -285,7 +292,8 @@ def erfinv(x: Any, name: str | None = None) -> Any:
     return apply(ERFINV, (x,), {}, name or "erfinv")
 
 
-def ndtri(x: Any, name: str | None = None) -> Any:
+@public("math.ndtri")
+def ndtri(x: TensorLike, name: str | None = None) -> Tensor:
     """Return where the standard normal distribution reaches x, element by element.
 
     >>> ndtri([0.5, 0.0]).numpy().tolist()
@@ -294,7 +302,8 @@ def ndtri(x: Any, name: str | None = None) -> Any:
     return apply(NDTRI, (x,), {}, name or "ndtri")
 
 
-def erfcinv(x: Any, name: str | None = None) -> Any:
+@public("math.erfcinv")
+def erfcinv(x: TensorLike, name: str | None = None) -> Tensor:
     """Return what has x as its complementary error function, element by element.
 
     >>> erfcinv([2.0, 0.0]).numpy().tolist()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from berth.dtypes import FLOATING
 from berth.ops.builder import apply
 from berth.ops.rules import INEXACT, elementwise
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public
 
 TAN = elementwise("Tan", "x:T", "tan", INEXACT)
 ASIN = elementwise("Asin", "x:T", "arcsin", INEXACT)
@@ -20,7 +20,8 @@ ACOSH = elementwise("Acosh", "x:T", "arccosh", INEXACT)
 ATANH = elementwise("Atanh", "x:T", "arctanh", INEXACT)
 
 
-def tan(x: Any, name: str | None = None) -> Any:
+@public("tan", "math.tan")
+def tan(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the tangent of x, in radians, element by element.
 
     >>> tan([0.0]).numpy().tolist()
@@ -29,7 +30,8 @@ def tan(x: Any, name: str | None = None) -> Any:
     return apply(TAN, (x,), {}, name)
 
 
-def asin(x: Any, name: str | None = None) -> Any:
+@public("asin", "math.asin")
+def asin(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the angle from -π/2 to π/2 whose sine is x, element by element.
 
     >>> asin([0.0, 2.0]).numpy().tolist()
@@ -38,7 +40,8 @@ def asin(x: Any, name: str | None = None) -> Any:
     return apply(ASIN, (x,), {}, name)
 
 
-def acos(x: Any, name: str | None = None) -> Any:
+@public("acos", "math.acos")
+def acos(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the angle from 0 to π whose cosine is x, element by element.
 
     >>> acos([1.0, 2.0]).numpy().tolist()
@@ -47,7 +50,8 @@ def acos(x: Any, name: str | None = None) -> Any:
     return apply(ACOS, (x,), {}, name)
 
 
-def atan(x: Any, name: str | None = None) -> Any:
+@public("atan", "math.atan")
+def atan(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the angle from -π/2 to π/2 whose tangent is x, element by element.
 
     >>> atan([0.0]).numpy().tolist()
@@ -56,7 +60,8 @@ def atan(x: Any, name: str | None = None) -> Any:
     return apply(ATAN, (x,), {}, name)
 
 
-def atan2(y: Any, x: Any, name: str | None = None) -> Any:
+@public("atan2", "math.atan2")
+def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """Return the angle from -π to π of the point (x, y), element by element.
 
     >>> atan2([0.0, 0.0], [1.0, -1.0]).numpy().tolist()
@@ -65,7 +70,8 @@ def atan2(y: Any, x: Any, name: str | None = None) -> Any:
     return apply(ATAN2, (y, x), {}, name)
 
 
-def sinh(x: Any, name: str | None = None) -> Any:
+@public("sinh", "math.sinh")
+def sinh(x: TensorLike, name: str | None = None) -> Tensor:
     """Return (exp(x) - exp(-x)) / 2, element by element.
 
     >>> sinh([0.0]).numpy().tolist()
@@ -74,7 +80,8 @@ def sinh(x: Any, name: str | None = None) -> Any:
     return apply(SINH, (x,), {}, name)
 
 
-def cosh(x: Any, name: str | None = None) -> Any:
+@public("cosh", "math.cosh")
+def cosh(x: TensorLike, name: str | None = None) -> Tensor:
     """Return (exp(x) + exp(-x)) / 2, element by element.
 
     >>> cosh([0.0]).numpy().tolist()
@@ -83,7 +90,8 @@ def cosh(x: Any, name: str | None = None) -> Any:
     return apply(COSH, (x,), {}, name)
 
 
-def asinh(x: Any, name: str | None = None) -> Any:
+@public("asinh", "math.asinh")
+def asinh(x: TensorLike, name: str | None = None) -> Tensor:
     """Return what has x as its `sinh`, element by element.
 
     >>> asinh([0.0]).numpy().tolist()
@@ -92,7 +100,8 @@ def asinh(x: Any, name: str | None = None) -> Any:
     return apply(ASINH, (x,), {}, name)
 
 
-def acosh(x: Any, name: str | None = None) -> Any:
+@public("acosh", "math.acosh")
+def acosh(x: TensorLike, name: str | None = None) -> Tensor:
     """Return what is not negative and has x as its `cosh`, element by element.
 
     >>> acosh([1.0, 0.5]).numpy().tolist()
@@ -101,7 +110,8 @@ def acosh(x: Any, name: str | None = None) -> Any:
     return apply(ACOSH, (x,), {}, name)
 
 
-def atanh(x: Any, name: str | None = None) -> Any:
+@public("atanh", "math.atanh")
+def atanh(x: TensorLike, name: str | None = None) -> Tensor:
     """Return what has x as its `tanh`, element by element.
 
     >>> atanh([0.0, 1.0]).numpy().tolist()

@@ -1,4 +1,4 @@
-"""Elementwise functions of one operand."""
+"""Element-wise functions of one operand, with their gradients."""
 
 from __future__ import annotations
 
@@ -7,17 +7,23 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from berth.dtypes import COMPLEX, FLOATING, INTEGERS, NUMBERS, REAL
+from berth.ops.arrays import filling
 from berth.ops.builder import apply
 from berth.ops.compose import convert, type_of
+from berth.ops.declare import unary
+from berth.ops.elementwise import arithmetic, quotients
 from berth.ops.elementwise.blocks import by_blocks
-from berth.ops.opdef import Attrs, OutputType, Typed
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.nn import activation_gradients as backward
+from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, OutputType, Typed
 from berth.ops.rules import INEXACT, SIGNED, elementwise, truth_like_first
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1
 
 # --- functions that NumPy does not have ---------------------------------------------------
 
 _CLIP_ABOVE = 2**12
-"""From how many elements on NumPy's clip is faster than its maximum, which takes numbers one
-by one where an operand is a single one."""
+"""From this many elements on, NumPy's clip is faster than its maximum with a scalar."""
 
 
 def _rsqrt(xp: Any, attrs: Attrs) -> Callable[..., Any]:
@@ -71,45 +77,21 @@ def _real_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     return ((inputs[0].dtype.base_dtype.real_dtype, inputs[0].dims),)
 
 
-# --- of numbers ---------------------------------------------------------------------------
+_SIGNED_NUMBERS = (*FLOATING, *SIGNED, *COMPLEX)
 
-_NUMBERS_WITH_SIGN = (*FLOATING, *SIGNED, *COMPLEX)
+# --- not quite regular ----------------------------------------------------------------------
 
-NEG = elementwise("Neg", "x:T", "negative", _NUMBERS_WITH_SIGN)
 ABS = elementwise("Abs", "x:T", "absolute", (*FLOATING, *SIGNED))
 COMPLEX_ABS = elementwise("ComplexAbs", "x:T", "absolute", COMPLEX, _real_type)
 CONJ = elementwise("Conj", "input:T", "conjugate", COMPLEX)
-SIGN = elementwise("Sign", "x:T", _sign, _NUMBERS_WITH_SIGN)
-SQUARE = elementwise("Square", "x:T", "square", NUMBERS)
-SQRT = elementwise("Sqrt", "x:T", "sqrt", INEXACT)
-RSQRT = elementwise("Rsqrt", "x:T", _rsqrt, INEXACT)
-RECIPROCAL = elementwise("Reciprocal", "x:T", "reciprocal", INEXACT)
-EXP = elementwise("Exp", "x:T", "exp", INEXACT)
-EXPM1 = elementwise("Expm1", "x:T", "expm1", INEXACT)
-LOG = elementwise("Log", "x:T", "log", INEXACT)
-LOG1P = elementwise("Log1p", "x:T", "log1p", INEXACT)
-TANH = elementwise("Tanh", "x:T", "tanh", INEXACT)
-SIN = elementwise("Sin", "x:T", "sin", INEXACT)
-COS = elementwise("Cos", "x:T", "cos", INEXACT)
-SIGMOID = elementwise("Sigmoid", "x:T", _sigmoid, INEXACT)
-FLOOR = elementwise("Floor", "x:T", "floor", FLOATING)
-CEIL = elementwise("Ceil", "x:T", "ceil", FLOATING)
-ROUND = elementwise("Round", "x:T", "rint", FLOATING)
+SIGN = elementwise("Sign", "x:T", _sign, _SIGNED_NUMBERS)
+ROUND = elementwise("Round", "x:T", "rint", FLOATING, gradient=NOT_DIFFERENTIABLE)
 RELU = elementwise("Relu", "features:T", _relu, REAL)
-INVERT = elementwise("Invert", "x:T", "invert", INTEGERS)
 
 
-def negative(x: Any, name: str | None = None) -> Any:
-    """Return -x, element by element.
-
-    >>> negative([1, -2]).numpy().tolist()
-    [-1, 2]
-    """
-    return apply(NEG, (x,), {}, name)
-
-
-def abs(x: Any, name: str | None = None) -> Any:
-    """Return the size of x without its sign, element by element.
+@public("abs", "math.abs")
+def abs(x: TensorLike, name: str | None = None) -> Tensor:
+    """Absolute value of x, element-wise; the magnitude of complex numbers.
 
     >>> abs([1, -2]).numpy().tolist()
     [1, 2]
@@ -118,8 +100,21 @@ def abs(x: Any, name: str | None = None) -> Any:
     return apply(op, (x,), {}, name or "Abs")
 
 
-def conj(x: Any, name: str | None = None) -> Any:
-    """Return the complex conjugate of x; real tensors as they are.
+@gradient(ABS)
+def _abs_grad(op: RecordedOp, grad: Tensor) -> Tensor:
+    return grad * sign(op.inputs[0])
+
+
+@gradient(COMPLEX_ABS)
+def _complex_abs_grad(op: RecordedOp, grad: Tensor) -> Tensor:
+    x = op.inputs[0]
+    return arithmetic.cast(grad, x.dtype) * sign(x)
+
+
+@public("math.conj")
+@public_v1("conj")
+def conj(x: TensorLike, name: str | None = None) -> Tensor:
+    """Complex conjugate of x, element-wise; real tensors are returned as they are.
 
     >>> conj([1 + 2j]).numpy().tolist()
     [(1-2j)]
@@ -128,8 +123,14 @@ def conj(x: Any, name: str | None = None) -> Any:
     return apply(CONJ, (x,), {}, name) if x.dtype.base_dtype in COMPLEX else x
 
 
-def sign(x: Any, name: str | None = None) -> Any:
-    """Return -1, 0 or 1 by the sign of x, element by element; x / |x| of complex numbers.
+@gradient(CONJ)
+def _conj_grad(op: RecordedOp, grad: Tensor) -> Tensor:
+    return conj(grad)
+
+
+@public("sign", "math.sign")
+def sign(x: TensorLike, name: str | None = None) -> Tensor:
+    """Sign of x, element-wise: -1, 0 or 1; x / |x| for complex numbers.
 
     >>> sign([3, 0, -2]).numpy().tolist()
     [1, 0, -1]
@@ -137,134 +138,20 @@ def sign(x: Any, name: str | None = None) -> Any:
     return apply(SIGN, (x,), {}, name)
 
 
-def square(x: Any, name: str | None = None) -> Any:
-    """Return x², element by element.
-
-    >>> square([3, -2]).numpy().tolist()
-    [9, 4]
-    """
-    return apply(SQUARE, (x,), {}, name)
-
-
-def sqrt(x: Any, name: str | None = None) -> Any:
-    """Return the square root of x, element by element.
-
-    >>> sqrt([4.0, 9.0]).numpy().tolist()
-    [2.0, 3.0]
-    """
-    return apply(SQRT, (x,), {}, name)
+@gradient(SIGN)
+def _sign_grad(op: RecordedOp, grad: Tensor) -> Tensor:
+    x, direction = op.inputs[0], op.outputs[0]
+    if not x.dtype.is_complex:
+        return filling.zeros_like(x)
+    # |sign(x)| is 1 for every x, so only the change of the angle contributes.
+    turned = grad * conj(direction)
+    numerator = direction * (turned - conj(turned))
+    return quotients.divide_no_nan(numerator, arithmetic.cast(2 * abs(x), x.dtype))
 
 
-def rsqrt(x: Any, name: str | None = None) -> Any:
-    """Return 1 / √x, element by element.
-
-    >>> rsqrt([4.0, 0.25]).numpy().tolist()
-    [0.5, 2.0]
-    """
-    return apply(RSQRT, (x,), {}, name)
-
-
-def reciprocal(x: Any, name: str | None = None) -> Any:
-    """Return 1 / x, element by element.
-
-    >>> reciprocal([4.0, -0.5]).numpy().tolist()
-    [0.25, -2.0]
-    """
-    return apply(RECIPROCAL, (x,), {}, name)
-
-
-def exp(x: Any, name: str | None = None) -> Any:
-    """Return e to the power of x, element by element.
-
-    >>> exp([0.0]).numpy().tolist()
-    [1.0]
-    """
-    return apply(EXP, (x,), {}, name)
-
-
-def expm1(x: Any, name: str | None = None) -> Any:
-    """Return exp(x) - 1, exact near 0, element by element.
-
-    >>> expm1([0.0]).numpy().tolist()
-    [0.0]
-    """
-    return apply(EXPM1, (x,), {}, name)
-
-
-def log(x: Any, name: str | None = None) -> Any:
-    """Return the natural logarithm of x, element by element.
-
-    >>> log([1.0, 0.0]).numpy().tolist()
-    [0.0, -inf]
-    """
-    return apply(LOG, (x,), {}, name)
-
-
-def log1p(x: Any, name: str | None = None) -> Any:
-    """Return log(1 + x), exact near 0, element by element.
-
-    >>> log1p([0.0]).numpy().tolist()
-    [0.0]
-    """
-    return apply(LOG1P, (x,), {}, name)
-
-
-def tanh(x: Any, name: str | None = None) -> Any:
-    """Return the hyperbolic tangent of x, element by element.
-
-    >>> tanh([0.0, 100.0]).numpy().tolist()
-    [0.0, 1.0]
-    """
-    return apply(TANH, (x,), {}, name)
-
-
-def sin(x: Any, name: str | None = None) -> Any:
-    """Return the sine of x, element by element.
-
-    >>> sin([0.0]).numpy().tolist()
-    [0.0]
-    """
-    return apply(SIN, (x,), {}, name)
-
-
-def cos(x: Any, name: str | None = None) -> Any:
-    """Return the cosine of x, element by element.
-
-    >>> cos([0.0]).numpy().tolist()
-    [1.0]
-    """
-    return apply(COS, (x,), {}, name)
-
-
-def sigmoid(x: Any, name: str | None = None) -> Any:
-    """Return 1 / (1 + exp(-x)), element by element.
-
-    >>> sigmoid([0.0]).numpy().tolist()
-    [0.5]
-    """
-    return apply(SIGMOID, (x,), {}, name)
-
-
-def floor(x: Any, name: str | None = None) -> Any:
-    """Return x rounded down, element by element.
-
-    >>> floor([1.7, -1.2]).numpy().tolist()
-    [1.0, -2.0]
-    """
-    return apply(FLOOR, (x,), {}, name)
-
-
-def ceil(x: Any, name: str | None = None) -> Any:
-    """Return x rounded up, element by element.
-
-    >>> ceil([1.2, -1.7]).numpy().tolist()
-    [2.0, -1.0]
-    """
-    return apply(CEIL, (x,), {}, name)
-
-
-def round(x: Any, name: str | None = None) -> Any:
-    """Return x rounded to the nearest, halves to the even; integers as they are.
+@public("round", "math.round")
+def round(x: TensorLike, name: str | None = None) -> Tensor:
+    """Round x to the nearest integer, halves to even, element-wise.
 
     >>> round([0.5, 1.5, -1.7]).numpy().tolist()
     [0.0, 2.0, -2.0]
@@ -273,8 +160,9 @@ def round(x: Any, name: str | None = None) -> Any:
     return x if x.dtype.is_integer else apply(ROUND, (x,), {}, name)
 
 
-def relu(features: Any, name: str | None = None) -> Any:
-    """Return 0 for what is negative, and the rest as it is.
+@public("nn.relu")
+def relu(features: TensorLike, name: str | None = None) -> Tensor:
+    """Rectified linear unit, max(features, 0), element-wise.
 
     >>> relu([-1.0, 2.0]).numpy().tolist()
     [0.0, 2.0]
@@ -282,44 +170,216 @@ def relu(features: Any, name: str | None = None) -> Any:
     return apply(RELU, (features,), {}, name)
 
 
-def invert(x: Any, name: str | None = None) -> Any:
-    """Return integers with every bit turned over.
-
-    >>> invert([0, 5]).numpy().tolist()
-    [-1, -6]
-    """
-    return apply(INVERT, (x,), {}, name)
+@gradient(RELU)
+def _relu_gradient(op: RecordedOp, grad: Tensor) -> Tensor:
+    return backward.relu_grad(grad, op.outputs[0])
 
 
-# --- questions ----------------------------------------------------------------------------
+# --- regular: one operand, one NumPy function -----------------------------------------------
 
-IS_NAN = elementwise("IsNan", "x:T", "isnan", FLOATING, truth_like_first)
-IS_INF = elementwise("IsInf", "x:T", "isinf", FLOATING, truth_like_first)
-IS_FINITE = elementwise("IsFinite", "x:T", "isfinite", FLOATING, truth_like_first)
+NEG, negative = unary(
+    "Neg",
+    "negative",
+    _SIGNED_NUMBERS,
+    doc="Negation, -x, element-wise.",
+    example=("[1, -2]", "[-1, 2]"),
+    gradient=lambda op, grad: -grad,
+    public=("negative", "math.negative"),
+)
+
+SQUARE, square = unary(
+    "Square",
+    "square",
+    NUMBERS,
+    doc="Square of x, element-wise.",
+    example=("[3, -2]", "[9, 4]"),
+    gradient=lambda op, grad: grad * (2 * conj(op.inputs[0])),
+    public=("square", "math.square"),
+)
+
+SQRT, sqrt = unary(
+    "Sqrt",
+    "sqrt",
+    INEXACT,
+    doc="Square root of x, element-wise.",
+    example=("[4.0, 9.0]", "[2.0, 3.0]"),
+    gradient=lambda op, grad: backward.sqrt_grad(conj(op.outputs[0]), grad),
+    public=("sqrt", "math.sqrt"),
+)
+
+RSQRT, rsqrt = unary(
+    "Rsqrt",
+    _rsqrt,
+    INEXACT,
+    doc="Reciprocal of the square root of x, element-wise.",
+    example=("[4.0, 0.25]", "[0.5, 2.0]"),
+    gradient=lambda op, grad: backward.rsqrt_grad(conj(op.outputs[0]), grad),
+    public=("math.rsqrt",),
+    public_v1=("rsqrt",),
+)
+
+RECIPROCAL, reciprocal = unary(
+    "Reciprocal",
+    "reciprocal",
+    INEXACT,
+    doc="Reciprocal of x, element-wise.",
+    example=("[4.0, -0.5]", "[0.25, -2.0]"),
+    gradient=lambda op, grad: backward.reciprocal_grad(conj(op.outputs[0]), grad),
+    public=("math.reciprocal",),
+    public_v1=("reciprocal",),
+)
+
+EXP, exp = unary(
+    "Exp",
+    "exp",
+    INEXACT,
+    doc="Exponential of x, element-wise.",
+    example=("[0.0]", "[1.0]"),
+    gradient=lambda op, grad: grad * conj(op.outputs[0]),
+    public=("exp", "math.exp"),
+)
+
+EXPM1, expm1 = unary(
+    "Expm1",
+    "expm1",
+    INEXACT,
+    doc="exp(x) - 1, accurate for x near 0, element-wise.",
+    example=("[0.0]", "[0.0]"),
+    gradient=lambda op, grad: grad * exp(conj(op.inputs[0])),
+    public=("math.expm1",),
+    public_v1=("expm1",),
+)
+
+LOG, log = unary(
+    "Log",
+    "log",
+    INEXACT,
+    doc="Natural logarithm of x, element-wise.",
+    example=("[1.0, 0.0]", "[0.0, -inf]"),
+    gradient=lambda op, grad: grad / conj(op.inputs[0]),
+    public=("math.log",),
+    public_v1=("log",),
+)
+
+LOG1P, log1p = unary(
+    "Log1p",
+    "log1p",
+    INEXACT,
+    doc="log(1 + x), accurate for x near 0, element-wise.",
+    example=("[0.0]", "[0.0]"),
+    gradient=lambda op, grad: grad / (1 + conj(op.inputs[0])),
+    public=("math.log1p",),
+    public_v1=("log1p",),
+)
+
+TANH, tanh = unary(
+    "Tanh",
+    "tanh",
+    INEXACT,
+    doc="Hyperbolic tangent of x, element-wise.",
+    example=("[0.0, 100.0]", "[0.0, 1.0]"),
+    gradient=lambda op, grad: backward.tanh_grad(conj(op.outputs[0]), grad),
+    public=("tanh", "math.tanh", "nn.tanh"),
+)
+
+SIN, sin = unary(
+    "Sin",
+    "sin",
+    INEXACT,
+    doc="Sine of x, element-wise.",
+    example=("[0.0]", "[0.0]"),
+    gradient=None,  # below, where cos is defined
+    public=("sin", "math.sin"),
+)
+
+COS, cos = unary(
+    "Cos",
+    "cos",
+    INEXACT,
+    doc="Cosine of x, element-wise.",
+    example=("[0.0]", "[1.0]"),
+    gradient=lambda op, grad: -grad * sin(conj(op.inputs[0])),
+    public=("cos", "math.cos"),
+)
+
+SIGMOID, sigmoid = unary(
+    "Sigmoid",
+    _sigmoid,
+    INEXACT,
+    doc="Sigmoid of x, 1 / (1 + exp(-x)), element-wise.",
+    example=("[0.0]", "[0.5]"),
+    gradient=lambda op, grad: backward.sigmoid_grad(conj(op.outputs[0]), grad),
+    public=("sigmoid", "math.sigmoid", "nn.sigmoid"),
+)
+
+FLOOR, floor = unary(
+    "Floor",
+    "floor",
+    FLOATING,
+    doc="Largest integer not greater than x, element-wise.",
+    example=("[1.7, -1.2]", "[1.0, -2.0]"),
+    gradient=NOT_DIFFERENTIABLE,
+    public=("floor", "math.floor"),
+)
+
+CEIL, ceil = unary(
+    "Ceil",
+    "ceil",
+    FLOATING,
+    doc="Smallest integer not less than x, element-wise.",
+    example=("[1.2, -1.7]", "[2.0, -1.0]"),
+    gradient=NOT_DIFFERENTIABLE,
+    public=("math.ceil",),
+    public_v1=("ceil",),
+)
+
+INVERT, invert = unary(
+    "Invert",
+    "invert",
+    INTEGERS,
+    doc="Bitwise complement of integers, element-wise.",
+    example=("[0, 5]", "[-1, -6]"),
+    gradient=NOT_DIFFERENTIABLE,
+    public=("bitwise.invert",),
+)
+
+IS_NAN, is_nan = unary(
+    "IsNan",
+    "isnan",
+    FLOATING,
+    truth_like_first,
+    doc="Which elements are NaN.",
+    example=('[1.0, float("nan")]', "[False, True]"),
+    gradient=NOT_DIFFERENTIABLE,
+    public=("math.is_nan",),
+    public_v1=("is_nan",),
+)
+
+IS_INF, is_inf = unary(
+    "IsInf",
+    "isinf",
+    FLOATING,
+    truth_like_first,
+    doc="Which elements are infinite.",
+    example=('[1.0, float("inf")]', "[False, True]"),
+    gradient=NOT_DIFFERENTIABLE,
+    public=("math.is_inf",),
+    public_v1=("is_inf",),
+)
+
+IS_FINITE, is_finite = unary(
+    "IsFinite",
+    "isfinite",
+    FLOATING,
+    truth_like_first,
+    doc="Which elements are finite.",
+    example=('[1.0, float("inf"), float("nan")]', "[True, False, False]"),
+    gradient=NOT_DIFFERENTIABLE,
+    public=("math.is_finite",),
+    public_v1=("is_finite",),
+)
 
 
-def is_nan(x: Any, name: str | None = None) -> Any:
-    """Tell which elements are no numbers.
-
-    >>> is_nan([1.0, float("nan")]).numpy().tolist()
-    [False, True]
-    """
-    return apply(IS_NAN, (x,), {}, name)
-
-
-def is_inf(x: Any, name: str | None = None) -> Any:
-    """Tell which elements are infinite.
-
-    >>> is_inf([1.0, float("inf")]).numpy().tolist()
-    [False, True]
-    """
-    return apply(IS_INF, (x,), {}, name)
-
-
-def is_finite(x: Any, name: str | None = None) -> Any:
-    """Tell which elements are numbers, and not infinite.
-
-    >>> is_finite([1.0, float("inf"), float("nan")]).numpy().tolist()
-    [True, False, False]
-    """
-    return apply(IS_FINITE, (x,), {}, name)
+@gradient(SIN)
+def _sin_grad(op: RecordedOp, grad: Tensor) -> Tensor:
+    return grad * cos(conj(op.inputs[0]))

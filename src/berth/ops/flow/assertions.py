@@ -16,6 +16,8 @@ from berth.ops.elementwise import compare
 from berth.ops.elementwise.unary import abs as absolute
 from berth.ops.flow.control import Assert
 from berth.ops.reductions.reduction import reduce_all
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 Holds = Callable[[Any, Any], Any]
 
@@ -76,14 +78,17 @@ _EXAMPLES = {"==": "[0]", "!=": "[1]", "<": "[-1]", "<=": "[0]", ">": "[1]", ">=
 """What compares so with 0."""
 
 
-def _named(faces: tuple[Any, Any], name: str, what: str, example: str) -> tuple[Any, Any]:
-    """Name and describe both faces of an assertion."""
-    for function, suffix in zip(faces, ("", "_v1"), strict=True):
+def _named(versions: tuple[Any, Any], name: str, what: str, example: str) -> tuple[Any, Any]:
+    """Name, document and publish the TensorFlow 2 and 1 versions of an assertion."""
+    for function, suffix in zip(versions, ("", "_v1"), strict=True):
         function.__name__ = function.__qualname__ = f"{name}{suffix}"
         function.__doc__ = (
             f"Fail unless {what}, element by element.\n\n>>> {name}{suffix}({example})\n"
         )
-    return faces
+    v2, v1 = versions
+    public(f"debugging.{name}")(v2)
+    public_v1(name)(v1)
+    return versions
 
 
 def _compare_now(
@@ -143,6 +148,9 @@ assert_greater_equal, assert_greater_equal_v1 = _comparison(
     "assert_greater_equal", ">=", compare.greater_equal
 )
 
+for _assertion in (assert_equal, assert_less, assert_greater):
+    public_v2(_assertion.__name__)(_assertion)
+
 # --- signs ----------------------------------------------------------------------------------
 
 
@@ -199,15 +207,16 @@ assert_non_positive, assert_non_positive_v1 = _sign(
 # --- nearly equal ---------------------------------------------------------------------------
 
 
+@public("debugging.assert_near")
 def assert_near(
-    x: Any,
-    y: Any,
+    x: TensorLike,
+    y: TensorLike,
     rtol: Any = None,
     atol: Any = None,
     message: str | None = None,
     summarize: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Fail unless x and y are nearly equal, element by element: ``atol + rtol * abs(y)`` apart.
 
     >>> assert_near([1.0], [1.0])
@@ -215,16 +224,17 @@ def assert_near(
     return assert_near_v1(x, y, rtol, atol, None, summarize, message, name)
 
 
+@public_v1("assert_near")
 def assert_near_v1(
-    x: Any,
-    y: Any,
+    x: TensorLike,
+    y: TensorLike,
     rtol: Any = None,
     atol: Any = None,
-    data: Any = None,
+    data: TensorLike | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Fail unless x and y are nearly equal, as `assert_near`.
 
     >>> assert_near_v1([1.0], [1.0])

@@ -19,6 +19,8 @@ from berth.ops.flow.control import Assert, no_op
 from berth.ops.opdef import Call, Launch, OpDef, all_devices
 from berth.ops.reductions.reduction import reduce_any
 from berth.ops.rules import like_first
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 # --- ranks and types ------------------------------------------------------------------------
 
@@ -63,7 +65,11 @@ def _is_at_least(have: Any, wanted: Any) -> Any:
     return have >= wanted
 
 
-def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None = None) -> Any:
+@public("debugging.assert_rank")
+@public_v2("assert_rank")
+def assert_rank(
+    x: TensorLike, rank: Any, message: str | None = None, name: str | None = None
+) -> Tensor:
     """Fail unless a tensor has a rank.
 
     >>> assert_rank([1, 2], 1)
@@ -71,14 +77,15 @@ def assert_rank(x: Any, rank: Any, message: str | None = None, name: str | None 
     return _check_rank(x, [rank], "", _is, message, name or "assert_rank")
 
 
+@public_v1("assert_rank")
 def assert_rank_v1(
-    x: Any,
+    x: TensorLike,
     rank: Any,
-    data: Any = None,
+    data: TensorLike | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Fail as `assert_rank` does; in a run, with data of one's own.
 
     >>> assert_rank_v1([[1]], 2)
@@ -87,9 +94,10 @@ def assert_rank_v1(
     return _check_rank(x, [rank], "", _is, message, name, data, summarize)
 
 
+@public("debugging.assert_rank_at_least")
 def assert_rank_at_least(
-    x: Any, rank: Any, message: str | None = None, name: str | None = None
-) -> Any:
+    x: TensorLike, rank: Any, message: str | None = None, name: str | None = None
+) -> Tensor:
     """Fail unless a tensor has a rank, or a higher one.
 
     >>> assert_rank_at_least([[1, 2]], 1)
@@ -98,14 +106,15 @@ def assert_rank_at_least(
     return _check_rank(x, [rank], "at least ", _is_at_least, message, name)
 
 
+@public_v1("assert_rank_at_least")
 def assert_rank_at_least_v1(
-    x: Any,
+    x: TensorLike,
     rank: Any,
-    data: Any = None,
+    data: TensorLike | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Fail as `assert_rank_at_least` does; in a run, with data of one's own.
 
     >>> assert_rank_at_least_v1([[1]], 1)
@@ -114,9 +123,10 @@ def assert_rank_at_least_v1(
     return _check_rank(x, [rank], "at least ", _is_at_least, message, name, data, summarize)
 
 
+@public("debugging.assert_rank_in")
 def assert_rank_in(
-    x: Any, ranks: Any, message: str | None = None, name: str | None = None
-) -> Any:
+    x: TensorLike, ranks: Any, message: str | None = None, name: str | None = None
+) -> Tensor:
     """Fail unless a tensor has one of several ranks.
 
     >>> assert_rank_in([1, 2], [0, 1])
@@ -124,14 +134,15 @@ def assert_rank_in(
     return _check_rank(x, list(ranks), "in ", _is, message, name or "assert_rank_in")
 
 
+@public_v1("assert_rank_in")
 def assert_rank_in_v1(
-    x: Any,
+    x: TensorLike,
     ranks: Any,
-    data: Any = None,
+    data: TensorLike | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Fail as `assert_rank_in` does; in a run, with data of one's own.
 
     >>> assert_rank_in_v1([[1]], [1, 2])
@@ -140,9 +151,11 @@ def assert_rank_in_v1(
     return _check_rank(x, list(ranks), "in ", _is, message, name, data, summarize)
 
 
+@public("debugging.assert_type")
+@public_v1("assert_type")
 def assert_type(
-    tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
-) -> Any:
+    tensor: TensorLike, tf_type: Any, message: str | None = None, name: str | None = None
+) -> Tensor:
     """Fail unless the elements of a tensor are of a type.
 
     >>> assert_type(1.0, "float32")
@@ -158,7 +171,11 @@ def assert_type(
         return no_op()
 
 
-def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Any:
+@public("debugging.assert_integer")
+@public_v1("assert_integer")
+def assert_integer(
+    x: TensorLike, message: str | None = None, name: str | None = None
+) -> Tensor:
     """Fail unless the elements of a tensor are integers.
 
     >>> assert_integer([1, 2])
@@ -175,7 +192,10 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
         return no_op()
 
 
-def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> Any:
+@public("debugging.assert_scalar")
+def assert_scalar(
+    tensor: TensorLike, message: str | None = None, name: str | None = None
+) -> Tensor:
     """Return a tensor; fail unless it has no axes.
 
     >>> int(assert_scalar(3))
@@ -190,7 +210,10 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
         return tensor
 
 
-def assert_scalar_v1(tensor: Any, name: str | None = None, message: str | None = None) -> Any:
+@public_v1("assert_scalar")
+def assert_scalar_v1(
+    tensor: TensorLike, name: str | None = None, message: str | None = None
+) -> Tensor:
     """Return a tensor; fail unless it has no axes, as `assert_scalar`.
 
     >>> assert_scalar_v1(1.0).numpy().item()
@@ -228,7 +251,9 @@ CHECK_NUMERICS = OpDef(
 )
 
 
-def check_numerics(tensor: Any, message: str, name: str | None = None) -> Any:
+@public("debugging.check_numerics")
+@public_v1("check_numerics")
+def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> Tensor:
     """Return a tensor; a run fails if it holds infinities, or what is no number.
 
     >>> check_numerics([1.0, 2.0], "oh").numpy().tolist()
@@ -237,7 +262,8 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Any:
     return apply(CHECK_NUMERICS, (tensor,), {"message": message}, name)
 
 
-def assert_all_finite(x: Any, message: str, name: str | None = None) -> Any:
+@public("debugging.assert_all_finite")
+def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> Tensor:
     """Return a tensor; a run fails unless all of its elements are finite.
 
     >>> assert_all_finite([1.0, 2.0], "oh").numpy().tolist()
@@ -247,9 +273,14 @@ def assert_all_finite(x: Any, message: str, name: str | None = None) -> Any:
         return check_numerics(x, message)
 
 
+@public_v1("verify_tensor_all_finite")
 def verify_tensor_all_finite(
-    t: Any = None, msg: Any = None, name: str | None = None, x: Any = None, message: Any = None
-) -> Any:
+    t: Any = None,
+    msg: Any = None,
+    name: str | None = None,
+    x: TensorLike | None = None,
+    message: Any = None,
+) -> Tensor:
     """Return a tensor; a run fails unless all of its elements are finite.
 
     >>> verify_tensor_all_finite([1.0, 2.0], "not finite").numpy().tolist()

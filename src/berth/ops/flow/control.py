@@ -23,13 +23,16 @@ from berth.ops.opdef import (
     host_only,
 )
 from berth.ops.rules import bind_nothing, check_rank, no_outputs
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 # --- waiting ------------------------------------------------------------------------------
 
 NO_OP = OpDef("NoOp", "", no_outputs, kernels=all_devices(bind_nothing))
 
 
-def no_op(name: str | None = None) -> Any:
+@public("no_op")
+def no_op(name: str | None = None) -> Tensor:
     """Make an operation that does nothing, to wait for others or to be waited for.
 
     >>> no_op()
@@ -37,7 +40,8 @@ def no_op(name: str | None = None) -> Any:
     return apply(NO_OP, (), {}, name)
 
 
-def group(*inputs: Any, name: str | None = None) -> Any:
+@public("group")
+def group(*inputs: Any, name: str | None = None) -> Tensor:
     """Make an operation that is done when all the inputs are.
 
     Inputs on several devices are gathered on each, so that devices wait for one another once.
@@ -80,6 +84,7 @@ def _wait_for(items: Sequence[Any], device: str, name: str | None = None) -> Any
             return no_op(name)
 
 
+@public_v2("tuple")
 def tuple(tensors: Any, control_inputs: Any = None, name: str | None = None) -> list[Any]:
     """Return tensors that are there only when all of them are.
 
@@ -98,6 +103,7 @@ def tuple(tensors: Any, control_inputs: Any = None, name: str | None = None) -> 
             return [None if tensor is None else identity(tensor) for tensor in tensors]
 
 
+@public_v1("tuple")
 def tuple_v1(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
     """Return tensors that are there only when all of them are, as `tuple`.
 
@@ -174,9 +180,13 @@ ASSERT = OpDef(
 )
 
 
+@public("Assert", "debugging.Assert")
 def Assert(
-    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
-) -> Any:
+    condition: TensorLike,
+    data: TensorLike,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Tensor:
     """Stop a run, and show some data, unless a condition holds.
 
     >>> import berth as tf

@@ -16,6 +16,8 @@ from berth.ops.compose import convert, is_tensor
 from berth.ops.flow.control import element_text, summary
 from berth.ops.opdef import Call, Launch, OpDef, host_only
 from berth.ops.rules import like_first, no_outputs
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1
 
 _log = logging.getLogger("berth")
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warn": logging.WARNING}
@@ -85,7 +87,8 @@ PRINT_V2 = OpDef(
 )
 
 
-def print(*inputs: Any, **kwargs: Any) -> Any:
+@public("print")
+def print(*inputs: Any, **kwargs: Any) -> Tensor:
     """Print tensors, and anything else, whenever it is run: by default to ``sys.stderr``.
 
     Options are ``output_stream`` (``sys.stdout``, ``sys.stderr``, ``"file://…"``, or a function
@@ -195,14 +198,15 @@ PRINT = OpDef(
 )
 
 
+@public_v1("Print")
 def Print(
     input_: Any,
-    data: Any,
+    data: TensorLike,
     message: str | None = None,
     first_n: int | None = None,
     summarize: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return a tensor as it is, and print some data whenever it is computed.
 
     >>> import berth as tf

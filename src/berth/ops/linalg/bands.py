@@ -18,9 +18,9 @@ from berth.ops.rules import (
     INDEX,
     ON_DEVICES,
     ShapeMismatch,
+    all_devices_but_strings,
     check_again,
     copy_each,
-    everywhere_but_strings,
     from_host,
 )
 from berth.ops.shape import Dims, bracketed, is_known
@@ -173,7 +173,7 @@ MATRIX_DIAG = OpDef(
     "diagonal:T k:int32 num_rows:int32 num_cols:int32 padding_value:T",
     _diagonal_matrices,
     types={"T": ALL},
-    kernels=everywhere_but_strings(_bind_diagonal_matrices),
+    kernels=all_devices_but_strings(_bind_diagonal_matrices),
     host_inputs=(1, 2, 3),
 )
 
@@ -203,7 +203,7 @@ MATRIX_DIAG_PART = OpDef(
     "input:T k:int32 padding_value:T",
     _part_type,
     types={"T": ALL},
-    kernels=everywhere_but_strings(_bind_part),
+    kernels=all_devices_but_strings(_bind_part),
     host_inputs=(1,),
 )
 
@@ -242,7 +242,7 @@ MATRIX_SET_DIAG = OpDef(
     "input:T diagonal:T k:int32",
     _set_type,
     types={"T": ALL},
-    kernels=everywhere_but_strings(_bind_set),
+    kernels=all_devices_but_strings(_bind_set),
     host_inputs=(2,),
 )
 

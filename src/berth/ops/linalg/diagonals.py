@@ -25,19 +25,23 @@ from berth.ops.linalg.bands import (
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.reductions.reduction import reduce_sum
 from berth.ops.shape import bracketed, is_known
+from berth.ops.types import DTypeLike, Tensor, TensorLike
+from berth.public import public, public_v1
 
 # --- of matrices --------------------------------------------------------------------------
 
 
+@public("linalg.diag")
+@public_v1("matrix_diag")
 def diag(
-    diagonal: Any,
+    diagonal: TensorLike,
     name: str = "diag",
     k: Any = 0,
     num_rows: Any = -1,
     num_cols: Any = -1,
     padding_value: Any = 0,
     align: str = "RIGHT_LEFT",
-) -> Any:
+) -> Tensor:
     """Make matrices of their diagonals.
 
     >>> diag([1, 2]).numpy().tolist()
@@ -58,13 +62,15 @@ def _padding(value: Any, like: Any) -> Any:
     return convert(value, dtype)
 
 
+@public("linalg.diag_part")
+@public_v1("matrix_diag_part")
 def diag_part(
-    input: Any,
+    input: TensorLike,
     name: str = "diag_part",
     k: Any = 0,
     padding_value: Any = 0,
     align: str = "RIGHT_LEFT",
-) -> Any:
+) -> Tensor:
     """Return the diagonals of matrices, one or, packed, several.
 
     >>> diag_part([[1, 2], [3, 4]]).numpy().tolist()
@@ -77,9 +83,15 @@ def diag_part(
     return apply(MATRIX_DIAG_PART, inputs, {"align": align}, name)
 
 
+@public("linalg.set_diag")
+@public_v1("matrix_set_diag")
 def set_diag(
-    input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0, align: str = "RIGHT_LEFT"
-) -> Any:
+    input: TensorLike,
+    diagonal: TensorLike,
+    name: str = "set_diag",
+    k: Any = 0,
+    align: str = "RIGHT_LEFT",
+) -> Tensor:
     """Return matrices with other diagonals.
 
     >>> set_diag([[1, 2], [3, 4]], [0, 0]).numpy().tolist()
@@ -88,7 +100,11 @@ def set_diag(
     return apply(MATRIX_SET_DIAG, (input, diagonal, k), {"align": align}, name)
 
 
-def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = None) -> Any:
+@public("linalg.band_part")
+@public_v1("matrix_band_part")
+def band_part(
+    input: TensorLike, num_lower: Any, num_upper: Any, name: str | None = None
+) -> Tensor:
     """Keep a band of so many diagonals below and above the main one; -1 keeps all.
 
     >>> band_part([[1, 2], [3, 4]], -1, 0).numpy().tolist()
@@ -97,7 +113,9 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = Non
     return apply(MATRIX_BAND_PART, (input, num_lower, num_upper), {}, name)
 
 
-def trace(x: Any, name: str | None = None) -> Any:
+@public("linalg.trace")
+@public_v1("trace")
+def trace(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the sums of the main diagonals of matrices.
 
     >>> trace([[1, 2], [3, 4]]).numpy().tolist()
@@ -107,13 +125,14 @@ def trace(x: Any, name: str | None = None) -> Any:
         return reduce_sum(diag_part(convert(x, None, "x")), [-1], name=inner)
 
 
+@public("eye", "linalg.eye")
 def eye(
     num_rows: Any,
     num_columns: Any = None,
     batch_shape: Any = None,
-    dtype: Any = float32,
+    dtype: DTypeLike = float32,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Make a matrix, or a batch of them, of ones on the main diagonal and zeros elsewhere.
 
     >>> eye(2, 3).numpy().tolist()
@@ -190,7 +209,9 @@ TENSOR_DIAG_PART = OpDef(
 )
 
 
-def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
+@public("linalg.tensor_diag")
+@public_v1("diag")
+def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
     """Make a tensor of twice the rank, with the elements where both halves of indices agree.
 
     >>> tensor_diag([1, 2]).numpy().tolist()
@@ -199,7 +220,9 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> Any:
     return apply(TENSOR_DIAG, (diagonal,), {}, name)
 
 
-def tensor_diag_part(input: Any, name: str | None = None) -> Any:
+@public("linalg.tensor_diag_part")
+@public_v1("diag_part")
+def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
     """Return the elements where both halves of the indices agree: undoes `tensor_diag`.
 
     >>> tensor_diag_part([[1, 2], [3, 4]]).numpy().tolist()

@@ -15,6 +15,8 @@ from berth.ops.compose import convert
 from berth.ops.linalg.matrices import square_type
 from berth.ops.opdef import Call, Launch, OpDef, all_devices
 from berth.ops.rules import INEXACT
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public
 
 _COEFFICIENTS = (
     64764752532480000.0,
@@ -75,7 +77,8 @@ MATRIX_EXPONENTIAL = OpDef(
 )
 
 
-def expm(input: Any, name: str | None = None) -> Any:
+@public("linalg.expm")
+def expm(input: TensorLike, name: str | None = None) -> Tensor:
     """Return the exponentials of square matrices.
 
     >>> expm([[0.0, 1.0], [0.0, 0.0]]).numpy().tolist()

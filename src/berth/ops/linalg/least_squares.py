@@ -18,15 +18,18 @@ from berth.ops.linalg.matrices import cholesky, svd
 from berth.ops.linalg.products import matmul
 from berth.ops.reductions.reduction import reduce_max, reduce_sum
 from berth.ops.rules import INEXACT
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public
 
 
+@public("linalg.lstsq")
 def lstsq(
-    matrix: Any,
-    rhs: Any,
+    matrix: TensorLike,
+    rhs: TensorLike,
     l2_regularizer: float = 0.0,
     fast: bool = True,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Solve equations as well as can be: the squares of what is off sum up to the least.
 
     Of many solutions it is the shortest. The fast way needs matrices of full rank.
@@ -52,9 +55,10 @@ def lstsq(
         return matmul(matrix, cholesky_solve(factor, rhs), adjoint_a=True)
 
 
+@public("linalg.pinv")
 def pinv(
-    a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None
-) -> Any:
+    a: TensorLike, rcond: Any = None, validate_args: bool = False, name: str | None = None
+) -> Tensor:
     """Return the pseudo-inverses of matrices: the inverses of what can be inverted in them.
 
     >>> pinv([[2.0, 0.0], [0.0, 0.0]]).numpy().tolist()
@@ -72,9 +76,10 @@ def pinv(
         return matmul(v / cast(kept, dtype)[..., None, :], u, adjoint_b=True)
 
 
+@public("linalg.matrix_rank")
 def matrix_rank(
-    a: Any, tol: Any = None, validate_args: bool = False, name: str | None = None
-) -> Any:
+    a: TensorLike, tol: Any = None, validate_args: bool = False, name: str | None = None
+) -> Tensor:
     """Count the singular values of matrices that are larger than a limit.
 
     >>> matrix_rank([[1.0, 2.0], [2.0, 4.0]]).numpy().tolist()

@@ -15,9 +15,15 @@ from berth.ops.elementwise.unary import log
 from berth.ops.linalg.diagonals import diag_part
 from berth.ops.linalg.matrices import cholesky, triangular_solve
 from berth.ops.reductions.reduction import reduce_sum
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1
 
 
-def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = False) -> Any:
+@public("linalg.matrix_transpose")
+@public_v1("matrix_transpose")
+def matrix_transpose(
+    a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False
+) -> Tensor:
     """Exchange the rows and columns of matrices.
 
     >>> matrix_transpose([[1, 2], [3, 4]]).numpy().tolist()
@@ -40,7 +46,8 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
         return transpose(a, perm, conjugate=conjugate)
 
 
-def adjoint(matrix: Any, name: str | None = None) -> Any:
+@public("linalg.adjoint")
+def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
     """Exchange the rows and columns of matrices, and take the conjugate.
 
     >>> adjoint([[1j, 2]]).numpy().tolist()
@@ -50,7 +57,8 @@ def adjoint(matrix: Any, name: str | None = None) -> Any:
         return matrix_transpose(convert(matrix, None, "matrix"), conjugate=True)
 
 
-def logdet(matrix: Any, name: str | None = None) -> Any:
+@public("linalg.logdet")
+def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
     """Return the logarithms of the determinants of positive definite matrices.
 
     >>> logdet([[1.0, 0.0], [0.0, 1.0]]).numpy().tolist()
@@ -61,7 +69,9 @@ def logdet(matrix: Any, name: str | None = None) -> Any:
         return multiply(2.0, reduce_sum(log(real(diagonal)), [-1]))
 
 
-def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Any:
+@public("linalg.cholesky_solve")
+@public_v1("cholesky_solve")
+def cholesky_solve(chol: Any, rhs: TensorLike, name: str | None = None) -> Tensor:
     """Solve equations whose matrix is given by its Cholesky factor.
 
     >>> cholesky_solve([[2.0, 0.0], [0.0, 1.0]], [[4.0], [3.0]]).numpy().tolist()

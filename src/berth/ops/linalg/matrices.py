@@ -18,6 +18,8 @@ from berth.ops.elementwise.complex_numbers import real
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import ShapeMismatch, common_dims, merge_dims
 from berth.ops.shape import Dims
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1
 
 _TYPES = (float32, float64, *COMPLEX)
 
@@ -260,7 +262,9 @@ SELF_ADJOINT_EIG = _matrix_op("SelfAdjointEigV2", "input:T", _eigen_type, _bind_
 # --- what users call ----------------------------------------------------------------------
 
 
-def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
+@public("linalg.inv")
+@public_v1("matrix_inverse")
+def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor:
     """Return the inverses of square matrices, or of their adjoints.
 
     >>> inv([[2.0, 0.0], [0.0, 4.0]]).numpy().tolist()
@@ -269,7 +273,9 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
     return apply(MATRIX_INVERSE, (input,), {"adjoint": bool(adjoint)}, name)
 
 
-def det(input: Any, name: str | None = None) -> Any:
+@public("linalg.det")
+@public_v1("matrix_determinant")
+def det(input: TensorLike, name: str | None = None) -> Tensor:
     """Return the determinants of square matrices.
 
     >>> det([[2.0, 0.0], [0.0, 4.0]]).numpy().tolist()
@@ -285,7 +291,8 @@ class LogMatrixDeterminant(NamedTuple):
     log_abs_determinant: Any
 
 
-def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
+@public("linalg.slogdet")
+def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
     """Return the signs of determinants, and the logarithms of their sizes.
 
     >>> slogdet([[1.0, 0.0], [0.0, -1.0]]).sign.numpy().tolist()
@@ -294,7 +301,11 @@ def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
     return LogMatrixDeterminant(*apply(LOG_MATRIX_DETERMINANT, (input,), {}, name))
 
 
-def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Any:
+@public("linalg.solve")
+@public_v1("matrix_solve")
+def solve(
+    matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None
+) -> Tensor:
     """Return what a matrix, or its adjoint, has to be multiplied with to give `rhs`.
 
     >>> solve([[2.0, 0.0], [0.0, 4.0]], [[1.0], [1.0]]).numpy().tolist()
@@ -303,9 +314,15 @@ def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None)
     return apply(MATRIX_SOLVE, (matrix, rhs), {"adjoint": bool(adjoint)}, name)
 
 
+@public("linalg.triangular_solve")
+@public_v1("matrix_triangular_solve")
 def triangular_solve(
-    matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False, name: str | None = None
-) -> Any:
+    matrix: TensorLike,
+    rhs: TensorLike,
+    lower: bool = True,
+    adjoint: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """Solve as `solve` does; only the lower, or upper, triangle of the matrix is looked at.
 
     >>> triangular_solve([[2.0, 9.0], [1.0, 4.0]], [[2.0], [5.0]]).numpy().tolist()
@@ -315,7 +332,9 @@ def triangular_solve(
     return apply(MATRIX_TRIANGULAR_SOLVE, (matrix, rhs), attrs, name)
 
 
-def cholesky(input: Any, name: str | None = None) -> Any:
+@public("linalg.cholesky")
+@public_v1("cholesky")
+def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
     """Return the lower triangular L with L Lᴴ = x, of positive definite matrices.
 
     >>> cholesky([[4.0, 2.0], [2.0, 2.0]]).numpy().tolist()
@@ -331,7 +350,9 @@ class Qr(NamedTuple):
     r: Any
 
 
-def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
+@public("linalg.qr")
+@public_v1("qr")
+def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Qr:
     """Return matrices as products of one with orthonormal columns and an upper triangular one.
 
     >>> qr([[1.0, 0.0], [0.0, 1.0]]).r.numpy().shape
@@ -340,9 +361,14 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
     return Qr(*apply(QR, (input,), {"full_matrices": bool(full_matrices)}, name))
 
 
+@public("linalg.svd")
+@public_v1("svd")
 def svd(
-    tensor: Any, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None
-) -> Any:
+    tensor: TensorLike,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    name: str | None = None,
+) -> Tensor:
     """Return singular values s, and u and v with u diag(s) vᴴ = x unless only s is asked for.
 
     >>> svd([[0.0, 2.0], [1.0, 0.0]], compute_uv=False).numpy().tolist()
@@ -356,7 +382,9 @@ def svd(
     return real(values), left, right
 
 
-def eigh(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
+@public("linalg.eigh")
+@public_v1("self_adjoint_eig")
+def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Any, Any]:
     """Return eigenvalues, the least first, and eigenvectors of self-adjoint matrices.
 
     Only the lower triangle is looked at.
@@ -368,7 +396,9 @@ def eigh(tensor: Any, name: str | None = None) -> tuple[Any, Any]:
     return values, vectors
 
 
-def eigvalsh(tensor: Any, name: str | None = None) -> Any:
+@public("linalg.eigvalsh")
+@public_v1("self_adjoint_eigvals")
+def eigvalsh(tensor: TensorLike, name: str | None = None) -> Tensor:
     """Return the eigenvalues of self-adjoint matrices, the least first.
 
     >>> eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy().tolist()

@@ -12,6 +12,8 @@ from berth.ops.elementwise.unary import conj
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import ShapeMismatch, common_dims
 from berth.ops.shape import Dims, bracketed
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public
 
 _PRODUCT_TYPES = (*FLOATING, int16, int32, int64, *COMPLEX)
 
@@ -117,15 +119,16 @@ BATCH_MATMUL = OpDef(
 )
 
 
+@public("matmul", "linalg.matmul")
 def matmul(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     transpose_b: bool = False,
     adjoint_a: bool = False,
     adjoint_b: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Multiply matrices, or stacks of them, each turned over first if that is asked.
 
     >>> matmul([[1, 2], [3, 4]], [[1], [1]]).numpy().tolist()

@@ -36,11 +36,14 @@ from berth.ops.linalg.products import matmul
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.reductions.reduction import reduce_all, reduce_prod, reduce_sum
 from berth.ops.rules import merge_dims
+from berth.ops.types import AxisLike, Tensor, TensorLike
+from berth.public import public, public_v1
 
 # --- einsum -------------------------------------------------------------------------------
 
 
-def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Any:
+@public("einsum", "linalg.einsum")
+def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     """Multiply tensors whose axes have names, and sum over those that the output lacks.
 
     >>> einsum("ij,jk->ik", [[1, 2]], [[3], [4]]).numpy().tolist()
@@ -182,7 +185,8 @@ def _joined(first: Operand, second: Operand, kept: Labels) -> Operand:
 # --- tensordot ----------------------------------------------------------------------------
 
 
-def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Any:
+@public("tensordot", "linalg.tensordot")
+def tensordot(a: TensorLike, b: TensorLike, axes: AxisLike, name: str | None = None) -> Tensor:
     """Sum the products of two tensors over axes of each: so many, or the ones given.
 
     >>> tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]], 1).numpy().tolist()
@@ -263,15 +267,16 @@ def _turn(tensor: Any, axes: Sequence[int], is_first: bool) -> Any:
 # --- matrices and vectors -----------------------------------------------------------------
 
 
+@public("linalg.matvec")
 def matvec(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     adjoint_a: bool = False,
     a_is_sparse: bool = False,
     b_is_sparse: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Multiply matrices with vectors.
 
     >>> matvec([[1, 2], [3, 4]], [1, 1]).numpy().tolist()
@@ -322,7 +327,9 @@ CROSS = OpDef(
 )
 
 
-def cross(a: Any, b: Any, name: str | None = None) -> Any:
+@public("linalg.cross")
+@public_v1("cross")
+def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     """Return the cross products of vectors of three elements.
 
     >>> cross([1, 0, 0], [0, 1, 0]).numpy().tolist()

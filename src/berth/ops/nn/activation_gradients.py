@@ -15,6 +15,7 @@ from berth.ops.builder import apply
 from berth.ops.elementwise.blocks import by_blocks, in_blocks
 from berth.ops.opdef import Attrs
 from berth.ops.rules import INEXACT, elementwise, like_both
+from berth.ops.types import Tensor
 
 # --- activations --------------------------------------------------------------------------
 
@@ -49,7 +50,7 @@ SIGMOID_GRAD = elementwise("SigmoidGrad", "y:T dy:T", _sigmoid_grad, INEXACT, li
 TANH_GRAD = elementwise("TanhGrad", "y:T dy:T", _tanh_grad, INEXACT, like_both)
 
 
-def relu_grad(gradients: Any, features: Any, name: str | None = None) -> Any:
+def relu_grad(gradients: Any, features: Any, name: str | None = None) -> Tensor:
     """Return the gradients where the features (relu's input or output) are positive, else 0.
 
     >>> relu_grad([5.0, 5.0], [-1.0, 2.0]).numpy().tolist()

@@ -20,6 +20,8 @@ from berth.ops.elementwise.special import erfc
 from berth.ops.elementwise.unary import negative, relu, sigmoid, tanh
 from berth.ops.opdef import Attrs, OpDef
 from berth.ops.rules import Function, elementwise, like_both
+from berth.ops.types import AxisLike, Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 Kernel = Callable[..., None]
 _MASK_LENGTH = 2**16
@@ -117,7 +119,8 @@ SOFTSIGN = elementwise("Softsign", "features:T", _softsign, FLOATING)
 # --- what users call ----------------------------------------------------------------------
 
 
-def relu6(features: Any, name: str | None = None) -> Any:
+@public("nn.relu6")
+def relu6(features: TensorLike, name: str | None = None) -> Tensor:
     """Return 0 for what is negative, 6 for what is larger, and the rest as it is.
 
     >>> relu6([-1.0, 2.0, 9.0]).numpy().tolist()
@@ -126,7 +129,8 @@ def relu6(features: Any, name: str | None = None) -> Any:
     return apply(RELU6, (features,), {}, name)
 
 
-def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Any:
+@public("nn.leaky_relu")
+def leaky_relu(features: TensorLike, alpha: Any = 0.2, name: str | None = None) -> Tensor:
     """Return `alpha` times what is negative, and the rest as it is.
 
     >>> leaky_relu([-2.0, 3.0], alpha=0.5).numpy().tolist()
@@ -139,7 +143,8 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Any:
         return apply(LEAKY_RELU, (features,), {"alpha": float(alpha)}, inner)
 
 
-def elu(features: Any, name: str | None = None) -> Any:
+@public("nn.elu")
+def elu(features: TensorLike, name: str | None = None) -> Tensor:
     """Return exp(x) - 1 for what is negative, and the rest as it is.
 
     >>> elu([0.0, 2.0]).numpy().tolist()
@@ -148,7 +153,8 @@ def elu(features: Any, name: str | None = None) -> Any:
     return apply(ELU, (features,), {}, name)
 
 
-def selu(features: Any, name: str | None = None) -> Any:
+@public("nn.selu")
+def selu(features: TensorLike, name: str | None = None) -> Tensor:
     """Return a scaled `elu`, through which values keep a mean of 0 and a variance of 1.
 
     >>> selu([0.0]).numpy().tolist()
@@ -157,7 +163,8 @@ def selu(features: Any, name: str | None = None) -> Any:
     return apply(SELU, (features,), {}, name)
 
 
-def crelu(features: Any, axis: Any = -1, name: str | None = None) -> Any:
+@public_v2("nn.crelu")
+def crelu(features: TensorLike, axis: AxisLike = -1, name: str | None = None) -> Tensor:
     """Return the relu of a tensor and of its negative, side by side along an axis.
 
     >>> crelu([1.0, -2.0]).numpy().tolist()
@@ -168,7 +175,8 @@ def crelu(features: Any, axis: Any = -1, name: str | None = None) -> Any:
         return relu(concat([features, negative(features)], axis, name=inner))
 
 
-def crelu_v1(features: Any, name: str | None = None, axis: Any = -1) -> Any:
+@public_v1("nn.crelu")
+def crelu_v1(features: TensorLike, name: str | None = None, axis: AxisLike = -1) -> Tensor:
     """Return the same as `crelu`, with the arguments in TensorFlow 1's order.
 
     >>> crelu_v1([[1.0, -2.0]], axis=0).numpy().tolist()
@@ -177,7 +185,8 @@ def crelu_v1(features: Any, name: str | None = None, axis: Any = -1) -> Any:
     return crelu(features, axis, name)
 
 
-def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Any:
+@public_v2("nn.gelu")
+def gelu(features: TensorLike, approximate: bool = False, name: str | None = None) -> Tensor:
     """Return x times the probability that a standard normal number is below x.
 
     `approximate` uses a tanh in its place, which differs by less than 0.001.
@@ -198,7 +207,8 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> A
         return 0.5 * x * (1.0 + tanh(inner))
 
 
-def silu(features: Any, beta: Any = 1.0) -> Any:
+@public("nn.silu", "nn.swish")
+def silu(features: TensorLike, beta: Any = 1.0) -> Tensor:
     """Return x sigmoid(beta x); known as swish, too.
 
     >>> silu([0.0, 100.0]).numpy().tolist()
@@ -213,7 +223,8 @@ def silu(features: Any, beta: Any = 1.0) -> Any:
 swish = silu
 
 
-def softplus(features: Any, name: str | None = None) -> Any:
+@public("math.softplus", "nn.softplus")
+def softplus(features: TensorLike, name: str | None = None) -> Tensor:
     """Return log(1 + exp(x)): a relu without a corner.
 
     >>> softplus([-1000.0, 1000.0]).numpy().tolist()
@@ -222,7 +233,8 @@ def softplus(features: Any, name: str | None = None) -> Any:
     return apply(SOFTPLUS, (features,), {}, name)
 
 
-def softsign(features: Any, name: str | None = None) -> Any:
+@public("math.softsign", "nn.softsign")
+def softsign(features: TensorLike, name: str | None = None) -> Tensor:
     """Return x / (1 + |x|).
 
     >>> softsign([-1.0, 3.0]).numpy().tolist()
@@ -231,7 +243,9 @@ def softsign(features: Any, name: str | None = None) -> Any:
     return apply(SOFTSIGN, (features,), {}, name)
 
 
-def log_sigmoid(x: Any, name: str | None = None) -> Any:
+@public("math.log_sigmoid")
+@public_v1("log_sigmoid")
+def log_sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     """Return log(sigmoid(x)), also where the sigmoid is too small to be told from 0.
 
     >>> log_sigmoid([-1000.0]).numpy().tolist()

@@ -14,6 +14,8 @@ from berth.ops.linalg.products import matmul
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import ShapeMismatch
 from berth.ops.shape import Dims, bracketed
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1
 
 _SUMMED_BY_BLAS = (float32, float64)
 
@@ -129,9 +131,10 @@ BIAS_ADD_GRAD = OpDef(
 # --- what users call ----------------------------------------------------------------------
 
 
+@public("nn.bias_add")
 def bias_add(
-    value: Any, bias: Any, data_format: str | None = None, name: str | None = None
-) -> Any:
+    value: TensorLike, bias: Any, data_format: str | None = None, name: str | None = None
+) -> Tensor:
     """Add to each channel its bias; channels are the last axis (NHWC) or the second (NCHW).
 
     >>> bias_add([[1.0, 2.0], [3.0, 4.0]], [10.0, 20.0]).numpy().tolist()
@@ -145,7 +148,8 @@ def bias_add(
         return apply(BIAS_ADD, (value, bias), {"data_format": kind}, inner)
 
 
-def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
+@public_v1("nn.xw_plus_b")
+def xw_plus_b(x: TensorLike, weights: Any, biases: Any, name: str | None = None) -> Tensor:
     """Return the product of two matrices, plus a bias for each column.
 
     >>> xw_plus_b([[1.0, 2.0]], [[3.0], [4.0]], [5.0]).numpy().tolist()
@@ -155,7 +159,8 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any
         return bias_add(matmul(x, weights), biases, name=inner)
 
 
-def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Any:
+@public_v1("nn.relu_layer")
+def relu_layer(x: TensorLike, weights: Any, biases: Any, name: str | None = None) -> Tensor:
     """Return the relu of `xw_plus_b`.
 
     >>> relu_layer([[1.0, 2.0]], [[3.0], [4.0]], [-20.0]).numpy().tolist()

@@ -37,6 +37,8 @@ from berth.ops.nn.windows import (
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, all_devices
 from berth.ops.rules import ShapeMismatch, check_rank, shape_of_value
 from berth.ops.shape import Dims, bracketed
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public_v1, public_v2
 
 TYPES = (*FLOATING, int32)
 
@@ -254,15 +256,16 @@ def window_attrs(
     }
 
 
+@public_v2("nn.conv2d")
 def conv2d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     strides: Any,
     padding: Any,
     data_format: str = "NHWC",
     dilations: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Slide a filter over images; each place gives the products with it, summed up.
 
     >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
@@ -273,17 +276,18 @@ def conv2d(
     return apply(CONV2D, (input, filters), attrs, name)
 
 
+@public_v1("nn.conv2d")
 def conv2d_v1(
-    input: Any,
-    filter: Any = None,
+    input: TensorLike,
+    filter: TensorLike | None = None,
     strides: Any = None,
     padding: Any = None,
     use_cudnn_on_gpu: bool = True,
     data_format: str = "NHWC",
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
-) -> Any:
+    filters: TensorLike | None = None,
+) -> Tensor:
     """Do as `conv2d`, with the arguments of TensorFlow 1.
 
     >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
@@ -294,16 +298,17 @@ def conv2d_v1(
     return conv2d(input, filters, strides, padding, data_format, dilations, name)
 
 
+@public_v2("nn.conv2d_transpose")
 def conv2d_transpose(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     output_shape: Any,
     strides: Any,
     padding: Any = "SAME",
     data_format: str = "NHWC",
     dilations: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Go from what a convolution puts out to what it takes in: its gradient, used forwards.
 
     >>> conv2d_transpose([[[[3.0]]]], [[[[1.0]], [[2.0]]]], [1, 1, 2, 1], 2).numpy().tolist()
@@ -314,18 +319,19 @@ def conv2d_transpose(
     return apply(CONV2D_BACKPROP_INPUT, inputs, attrs, name or "conv2d_transpose")
 
 
+@public_v1("nn.conv2d_transpose")
 def conv2d_transpose_v1(
-    value: Any = None,
-    filter: Any = None,
+    value: TensorLike | None = None,
+    filter: TensorLike | None = None,
     output_shape: Any = None,
     strides: Any = None,
     padding: Any = "SAME",
     data_format: str = "NHWC",
     name: str | None = None,
-    input: Any = None,
-    filters: Any = None,
+    input: TensorLike | None = None,
+    filters: TensorLike | None = None,
     dilations: Any = None,
-) -> Any:
+) -> Tensor:
     """Do as `conv2d_transpose`, with the arguments of TensorFlow 1.
 
     >>> conv2d_transpose_v1([[[[1.0]]]], [[[[2.0]]]], [1, 1, 1, 1], [1, 1, 1, 1]).numpy().item()
@@ -338,9 +344,10 @@ def conv2d_transpose_v1(
     )
 
 
+@public_v1("nn.conv2d_backprop_input")
 def conv2d_backprop_input(
     input_sizes: Any,
-    filter: Any = None,
+    filter: TensorLike | None = None,
     out_backprop: Any = None,
     strides: Any = None,
     padding: Any = None,
@@ -348,8 +355,8 @@ def conv2d_backprop_input(
     data_format: str = "NHWC",
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
-) -> Any:
+    filters: TensorLike | None = None,
+) -> Tensor:
     """Return the gradient of a convolution's input.
 
     >>> grads = conv2d_backprop_input([1, 1, 2, 1], [[[[2.0]]]], [[[[1.0], [5.0]]]], 1, "SAME")
@@ -361,8 +368,9 @@ def conv2d_backprop_input(
     return apply(CONV2D_BACKPROP_INPUT, (input_sizes, filters, out_backprop), attrs, name)
 
 
+@public_v1("nn.conv2d_backprop_filter")
 def conv2d_backprop_filter(
-    input: Any,
+    input: TensorLike,
     filter_sizes: Any,
     out_backprop: Any,
     strides: Any,
@@ -371,7 +379,7 @@ def conv2d_backprop_filter(
     data_format: str = "NHWC",
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the gradient of a convolution's filter.
 
     >>> images, grads = [[[[1.0], [2.0]]]], [[[[3.0], [4.0]]]]

@@ -10,17 +10,20 @@ from berth.ops.attributes import check_choice
 from berth.ops.compose import convert, scope
 from berth.ops.nn.convolution import conv2d, conv2d_transpose
 from berth.ops.nn.windows import spread
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 
+@public_v2("nn.conv1d")
 def conv1d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     stride: Any,
     padding: Any,
     data_format: str = "NWC",
     dilations: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Slide a filter (places, channels, features) over sequences.
 
     >>> conv1d([[[1.0], [2.0], [3.0]]], [[[1.0]], [[10.0]]], 1, "VALID").numpy().tolist()
@@ -47,17 +50,18 @@ def _image_format(data_format: str | None) -> tuple[int, str]:
     return (1, "NHWC") if data_format == "NWC" else (2, "NCHW")
 
 
+@public_v1("nn.conv1d")
 def conv1d_v1(
-    value: Any = None,
-    filters: Any = None,
+    value: TensorLike | None = None,
+    filters: TensorLike | None = None,
     stride: Any = None,
     padding: Any = None,
     use_cudnn_on_gpu: bool | None = None,
     data_format: str | None = None,
     name: str | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
     dilations: Any = None,
-) -> Any:
+) -> Tensor:
     """Do as `conv1d`, with the arguments of TensorFlow 1.
 
     >>> conv1d_v1([[[1.0], [2.0]]], [[[3.0]]], 1, "SAME").numpy().ravel().tolist()
@@ -67,16 +71,17 @@ def conv1d_v1(
     return conv1d(value, filters, stride, padding, data_format or "NWC", dilations, name)
 
 
+@public("nn.conv1d_transpose")
 def conv1d_transpose(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     output_shape: Any,
     strides: Any,
     padding: Any = "SAME",
     data_format: str = "NWC",
     dilations: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Go from what `conv1d` puts out to what it takes in: its gradient, used forwards.
 
     >>> conv1d_transpose([[[3.0]]], [[[1.0]], [[2.0]]], [1, 2, 1], 2).numpy().tolist()
@@ -97,9 +102,10 @@ def conv1d_transpose(
         return squeeze(grown, [axis])
 
 
+@public("nn.atrous_conv2d")
 def atrous_conv2d(
-    value: Any, filters: Any, rate: int, padding: Any, name: str | None = None
-) -> Any:
+    value: TensorLike, filters: TensorLike, rate: int, padding: Any, name: str | None = None
+) -> Tensor:
     """Slide a filter with holes over images: its elements lie `rate` places apart.
 
     >>> image = [[[[1.0], [2.0], [3.0]]]]
@@ -109,15 +115,16 @@ def atrous_conv2d(
     return conv2d(value, filters, 1, padding, "NHWC", rate, name or "convolution")
 
 
+@public_v2("nn.convolution")
 def convolution(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     strides: Any = None,
     padding: Any = "VALID",
     data_format: str | None = None,
     dilations: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Slide a filter over sequences or images, as its rank says.
 
     >>> convolution([[[1.0], [2.0]]], [[[1.0]], [[10.0]]]).numpy().tolist()
@@ -138,17 +145,18 @@ def convolution(
         return conv2d(input, filters, strides, padding, data_format or "NHWC", dilations, inner)
 
 
+@public_v1("nn.convolution")
 def convolution_v1(
-    input: Any,
-    filter: Any,
+    input: TensorLike,
+    filter: TensorLike,
     padding: Any,
     strides: Any = None,
     dilation_rate: Any = None,
     name: str | None = None,
     data_format: str | None = None,
-    filters: Any = None,
+    filters: TensorLike | None = None,
     dilations: Any = None,
-) -> Any:
+) -> Tensor:
     """Do as `convolution`, with the arguments of TensorFlow 1.
 
     >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]

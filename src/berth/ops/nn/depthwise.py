@@ -26,6 +26,8 @@ from berth.ops.nn.depthwise_kernels import (
 from berth.ops.nn.windows import channel_axis, check_windows, window_dims, with_channels
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, all_devices
 from berth.ops.rules import ShapeMismatch, check_rank, shape_of_value
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 # --- shape rules --------------------------------------------------------------------------
 
@@ -118,15 +120,16 @@ DEPTHWISE_BACKPROP_FILTER = OpDef(
 # --- what users call ----------------------------------------------------------------------
 
 
+@public_v2("nn.depthwise_conv2d")
 def depthwise_conv2d(
-    input: Any,
-    filter: Any,
+    input: TensorLike,
+    filter: TensorLike,
     strides: Any,
     padding: Any,
     data_format: str | None = None,
     dilations: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Slide filters over images, each over its own channel.
 
     >>> image = [[[[1.0, 2.0], [3.0, 4.0]]]]
@@ -137,16 +140,17 @@ def depthwise_conv2d(
     return apply(DEPTHWISE, (input, filter), attrs, name or "depthwise")
 
 
+@public_v1("nn.depthwise_conv2d")
 def depthwise_conv2d_v1(
-    input: Any,
-    filter: Any,
+    input: TensorLike,
+    filter: TensorLike,
     strides: Any,
     padding: Any,
     rate: Any = None,
     name: str | None = None,
     data_format: str | None = None,
     dilations: Any = None,
-) -> Any:
+) -> Tensor:
     """Do as `depthwise_conv2d`, with the arguments of TensorFlow 1.
 
     >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
@@ -157,15 +161,16 @@ def depthwise_conv2d_v1(
     return depthwise_conv2d(input, filter, strides, padding, data_format, dilations, name)
 
 
+@public_v1("nn.depthwise_conv2d_native")
 def depthwise_conv2d_native(
-    input: Any,
-    filter: Any,
+    input: TensorLike,
+    filter: TensorLike,
     strides: Any,
     padding: Any,
     data_format: str = "NHWC",
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Do as `depthwise_conv2d`, under the operation's own name.
 
     >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
@@ -177,16 +182,18 @@ def depthwise_conv2d_native(
     return apply(DEPTHWISE, (input, filter), attrs, name)
 
 
+@public("nn.depthwise_conv2d_backprop_input")
+@public_v1("nn.depthwise_conv2d_native_backprop_input")
 def depthwise_conv2d_backprop_input(
     input_sizes: Any,
-    filter: Any,
+    filter: TensorLike,
     out_backprop: Any,
     strides: Any,
     padding: Any,
     data_format: str = "NHWC",
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the gradient of a depthwise convolution's input.
 
     >>> grads, filters = [[[[3.0, 1.0]]]], [[[[1.0], [2.0]]]]
@@ -199,8 +206,10 @@ def depthwise_conv2d_backprop_input(
     return apply(op, (input_sizes, filter, out_backprop), attrs, name)
 
 
+@public("nn.depthwise_conv2d_backprop_filter")
+@public_v1("nn.depthwise_conv2d_native_backprop_filter")
 def depthwise_conv2d_backprop_filter(
-    input: Any,
+    input: TensorLike,
     filter_sizes: Any,
     out_backprop: Any,
     strides: Any,
@@ -208,7 +217,7 @@ def depthwise_conv2d_backprop_filter(
     data_format: str = "NHWC",
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the gradient of a depthwise convolution's filter.
 
     >>> images, grads = [[[[1.0, 2.0]]]], [[[[3.0, 4.0]]]]
@@ -221,8 +230,9 @@ def depthwise_conv2d_backprop_filter(
     return apply(op, (input, filter_sizes, out_backprop), attrs, name)
 
 
+@public_v2("nn.separable_conv2d")
 def separable_conv2d(
-    input: Any,
+    input: TensorLike,
     depthwise_filter: Any,
     pointwise_filter: Any,
     strides: Any,
@@ -230,7 +240,7 @@ def separable_conv2d(
     data_format: str | None = None,
     dilations: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Slide filters over each channel by itself, then mix what came out, place by place.
 
     >>> image = [[[[1.0, 2.0]]]]
@@ -250,8 +260,9 @@ def separable_conv2d(
         return conv2d(channels, pointwise_filter, 1, "VALID", data_format, None, inner)
 
 
+@public_v1("nn.separable_conv2d")
 def separable_conv2d_v1(
-    input: Any,
+    input: TensorLike,
     depthwise_filter: Any,
     pointwise_filter: Any,
     strides: Any,
@@ -260,7 +271,7 @@ def separable_conv2d_v1(
     name: str | None = None,
     data_format: str | None = None,
     dilations: Any = None,
-) -> Any:
+) -> Tensor:
     """Do as `separable_conv2d`, with the arguments of TensorFlow 1.
 
     >>> image = [[[[1.0]]]]

@@ -14,15 +14,18 @@ from berth.ops.elementwise.arithmetic import multiply, truediv
 from berth.ops.elementwise.compare import greater_equal
 from berth.ops.random.seeded import get_seed, random_uniform
 from berth.ops.shape import TensorShape
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public_v1, public_v2
 
 
+@public_v2("nn.dropout")
 def dropout(
-    x: Any,
+    x: TensorLike,
     rate: Any,
     noise_shape: Any = None,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Set elements to 0, each with probability `rate`, and divide the others by 1 - rate.
 
     Where `noise_shape` has a size of 1, all elements along the axis share one fate.
@@ -50,14 +53,15 @@ def dropout(
         return output
 
 
+@public_v1("nn.dropout")
 def dropout_v1(
-    x: Any,
+    x: TensorLike,
     keep_prob: Any = None,
     noise_shape: Any = None,
     seed: int | None = None,
     name: str | None = None,
     rate: Any = None,
-) -> Any:
+) -> Tensor:
     """Set elements to 0, as `dropout`; `keep_prob` is 1 - rate.
 
     >>> dropout_v1([1.0, 2.0], keep_prob=1.0).numpy().tolist()

@@ -15,11 +15,14 @@ from berth.ops.compose import convert, scope
 from berth.ops.elementwise.arithmetic import add_n, cast, floordiv, maximum, mod
 from berth.ops.elementwise.compare import less
 from berth.ops.reductions.norms import clip_by_norm
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public_v1, public_v2
 
 
+@public_v2("nn.embedding_lookup")
 def embedding_lookup(
-    params: Any, ids: Any, max_norm: Any = None, name: str | None = None
-) -> Any:
+    params: TensorLike, ids: Any, max_norm: Any = None, name: str | None = None
+) -> Tensor:
     """Take the rows of a table at ids; rows longer than `max_norm` are shortened to it.
 
     A list is one of several tables, of which the first has the first rows, and so on.
@@ -31,14 +34,15 @@ def embedding_lookup(
     return embedding_lookup_v1(params, ids, "div", name, max_norm=max_norm)
 
 
+@public_v1("nn.embedding_lookup")
 def embedding_lookup_v1(
-    params: Any,
+    params: TensorLike,
     ids: Any,
     partition_strategy: str = "mod",
     name: str | None = None,
     validate_indices: bool = True,
     max_norm: Any = None,
-) -> Any:
+) -> Tensor:
     """Take the rows of tables at ids, as `embedding_lookup`.
 
     Of n tables, row `id` is in table id % n for the strategy "mod"; for "div" the first table

@@ -17,6 +17,8 @@ from berth.ops.nn.bias import channels_first
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import ShapeMismatch
 from berth.ops.shape import Dims, bracketed
+from berth.ops.types import TensorLike
+from berth.public import public_v1
 
 _TYPES = (float16, float32)
 _BLOCK = 2**16
@@ -246,8 +248,9 @@ FUSED_BATCH_NORM_GRAD = OpDef(
 # --- what users call ----------------------------------------------------------------------
 
 
+@public_v1("nn.fused_batch_norm")
 def fused_batch_norm(
-    x: Any,
+    x: TensorLike,
     scale: Any,
     offset: Any,
     mean: Any = None,

@@ -32,13 +32,16 @@ from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_d
 from berth.ops.reductions.reduction import reduce_prod
 from berth.ops.rules import elementwise, like_both
 from berth.ops.shape import is_known, merge, text
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 # --- of a softmax -------------------------------------------------------------------------
 
 
+@public_v2("nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits(
-    labels: Any, logits: Any, axis: int = -1, name: str | None = None
-) -> Any:
+    labels: TensorLike, logits: TensorLike, axis: int = -1, name: str | None = None
+) -> Tensor:
     """Return the cross entropy of probabilities with the softmax of logits along an axis.
 
     >>> softmax_cross_entropy_with_logits([[0.5, 0.5]], [[0.0, 0.0]]).numpy().tolist()
@@ -61,13 +64,14 @@ def softmax_cross_entropy_with_logits(
         return cast(_shaped_like_rows(loss, wide), dtype)
 
 
+@public_v1("nn.softmax_cross_entropy_with_logits_v2")
 def softmax_cross_entropy_with_logits_v2(
-    labels: Any,
-    logits: Any,
+    labels: TensorLike,
+    logits: TensorLike,
     axis: int | None = None,
     name: str | None = None,
     dim: int | None = None,
-) -> Any:
+) -> Tensor:
     """Return the same, for programs of TensorFlow 1 that want gradients of the labels too.
 
     >>> softmax_cross_entropy_with_logits_v2([[1.0, 0.0]], [[900.0, 0.0]]).numpy().tolist()
@@ -77,13 +81,14 @@ def softmax_cross_entropy_with_logits_v2(
     return softmax_cross_entropy_with_logits(labels, logits, -1 if axis is None else axis, name)
 
 
+@public_v1("nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits_v1(
-    labels: Any = None,
-    logits: Any = None,
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
     dim: int = -1,
     name: str | None = None,
     axis: int | None = None,
-) -> Any:
+) -> Tensor:
     """Return the same as TensorFlow 1 does: nothing goes back to the labels.
 
     >>> softmax_cross_entropy_with_logits_v1(labels=[[1.0, 0.0]], logits=[[900.0, 0.0]]).numpy()
@@ -97,9 +102,10 @@ def softmax_cross_entropy_with_logits_v1(
         )
 
 
+@public_v2("nn.sparse_softmax_cross_entropy_with_logits")
 def sparse_softmax_cross_entropy_with_logits(
-    labels: Any, logits: Any, name: str | None = None
-) -> Any:
+    labels: TensorLike, logits: TensorLike, name: str | None = None
+) -> Tensor:
     """Return the cross entropy of classes, given by their numbers, with a softmax of logits.
 
     >>> sparse_softmax_cross_entropy_with_logits([0, 1], [[0.0, 0.0], [0.0, 900.0]]).numpy()
@@ -117,9 +123,10 @@ def sparse_softmax_cross_entropy_with_logits(
         return cast(_shaped_like_rows(loss, wide), dtype)
 
 
+@public_v1("nn.sparse_softmax_cross_entropy_with_logits")
 def sparse_softmax_cross_entropy_with_logits_v1(
-    labels: Any = None, logits: Any = None, name: str | None = None
-) -> Any:
+    labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
+) -> Tensor:
     """Return the same, with TensorFlow 1's complaint if an argument is missing.
 
     >>> sparse_softmax_cross_entropy_with_logits_v1(labels=[1], logits=[[0.0, 900.0]]).numpy()
@@ -208,9 +215,10 @@ SIGMOID_CROSS_ENTROPY = elementwise(
 """No operation of TensorFlow's, which needs nine for it, and twenty to go back."""
 
 
+@public("nn.sigmoid_cross_entropy_with_logits")
 def sigmoid_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, name: str | None = None
-) -> Any:
+    labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
+) -> Tensor:
     """Return the cross entropy of probabilities with the sigmoid of logits, each by itself.
 
     >>> sigmoid_cross_entropy_with_logits([1.0, 0.0], [900.0, 900.0]).numpy().tolist()
@@ -222,9 +230,10 @@ def sigmoid_cross_entropy_with_logits(
         return apply(SIGMOID_CROSS_ENTROPY, (logits, labels), {}, inner)
 
 
+@public_v2("nn.weighted_cross_entropy_with_logits")
 def weighted_cross_entropy_with_logits(
-    labels: Any, logits: Any, pos_weight: Any, name: str | None = None
-) -> Any:
+    labels: TensorLike, logits: TensorLike, pos_weight: Any, name: str | None = None
+) -> Tensor:
     """Return the same with a weight for what should have been found: above 1 for fewer misses.
 
     >>> weighted_cross_entropy_with_logits([1.0, 0.0], [-900.0, 900.0], 2.0).numpy().tolist()
@@ -237,13 +246,14 @@ def weighted_cross_entropy_with_logits(
         return add((1 - labels) * logits, missed, name=inner)
 
 
+@public_v1("nn.weighted_cross_entropy_with_logits")
 def weighted_cross_entropy_with_logits_v1(
-    labels: Any = None,
-    logits: Any = None,
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
     pos_weight: Any = None,
     name: str | None = None,
-    targets: Any = None,
-) -> Any:
+    targets: TensorLike | None = None,
+) -> Tensor:
     """Return the same; `targets` is an older name of `labels`.
 
     >>> weighted_cross_entropy_with_logits_v1([0.0], [900.0], 2.0).numpy().tolist()
@@ -270,9 +280,13 @@ def _same_shape(first: Any, second: Any, names: str = "`logits` and `labels`") -
 # --- of other predictions -----------------------------------------------------------------
 
 
+@public("nn.log_poisson_loss")
 def log_poisson_loss(
-    targets: Any, log_input: Any, compute_full_loss: bool = False, name: str | None = None
-) -> Any:
+    targets: TensorLike,
+    log_input: Any,
+    compute_full_loss: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """Return how badly counts fit Poisson distributions, given the logarithms of their means.
 
     The full loss has a term (Stirling's) that does not depend on the predictions.
@@ -313,7 +327,8 @@ L2_LOSS = OpDef(
 )
 
 
-def l2_loss(t: Any, name: str | None = None) -> Any:
+@public("nn.l2_loss")
+def l2_loss(t: Any, name: str | None = None) -> Tensor:
     """Return half of the sum of a tensor's squares.
 
     >>> l2_loss([3.0, 4.0]).numpy().item()

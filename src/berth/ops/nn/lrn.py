@@ -26,6 +26,8 @@ from berth.ops.opdef import (
     make_calls,
 )
 from berth.ops.rules import check_rank, merge_dims
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public
 
 AT_ONCE = 2**16
 """About how many elements are worked on at a time."""
@@ -214,14 +216,15 @@ LRN_GRAD = OpDef(
 )
 
 
+@public("nn.local_response_normalization", "nn.lrn")
 def local_response_normalization(
-    input: Any,
+    input: TensorLike,
     depth_radius: int = 5,
     bias: float = 1,
     alpha: float = 1,
     beta: float = 0.5,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Divide each channel by the strength of those around it, `depth_radius` to each side.
 
     >>> lrn([[[[3.0, 4.0]]]], depth_radius=1, bias=0, alpha=1).numpy().tolist()[0][0][0]

@@ -18,6 +18,8 @@ from berth.ops.elementwise.arithmetic import add, cast, multiply, squared_differ
 from berth.ops.elementwise.quotients import divide_no_nan
 from berth.ops.elementwise.unary import negative, reciprocal, rsqrt, square
 from berth.ops.reductions.reduction import reduce_mean, reduce_prod, reduce_sum
+from berth.ops.types import AxisLike, Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 # --- moments ------------------------------------------------------------------------------
 
@@ -31,8 +33,13 @@ def _listed(axes: Any) -> list[int]:
     return [int(axes)] if is_integer(axes) else [int(axis) for axis in axes]
 
 
+@public_v2("nn.moments")
 def moments(
-    x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
+    x: TensorLike,
+    axes: AxisLike,
+    shift: Any = None,
+    keepdims: bool = False,
+    name: str | None = None,
 ) -> tuple[Any, Any]:
     """Return mean and variance along axes. `shift` is there for older programs: not used.
 
@@ -57,9 +64,10 @@ def _both(mean: Any, variance: Any, dropped: list[int] | None, dtype: Any) -> tu
     return cast(mean, dtype), cast(variance, dtype)
 
 
+@public_v1("nn.moments")
 def moments_v1(
-    x: Any,
-    axes: Any,
+    x: TensorLike,
+    axes: AxisLike,
     shift: Any = None,
     name: str | None = None,
     keep_dims: bool | None = None,
@@ -74,9 +82,10 @@ def moments_v1(
     return moments(x, axes, shift, bool(keepdims), name)
 
 
+@public_v2("nn.weighted_moments")
 def weighted_moments(
-    x: Any,
-    axes: Any,
+    x: TensorLike,
+    axes: AxisLike,
     frequency_weights: Any,
     keepdims: bool = False,
     name: str | None = None,
@@ -101,9 +110,10 @@ def weighted_moments(
         return _both(mean, variance, axes if not keepdims else None, dtype)
 
 
+@public_v1("nn.weighted_moments")
 def weighted_moments_v1(
-    x: Any,
-    axes: Any,
+    x: TensorLike,
+    axes: AxisLike,
     frequency_weights: Any,
     name: str | None = None,
     keep_dims: bool | None = None,
@@ -118,8 +128,13 @@ def weighted_moments_v1(
     return weighted_moments(x, axes, frequency_weights, bool(keepdims), name)
 
 
+@public_v2("nn.sufficient_statistics")
 def sufficient_statistics(
-    x: Any, axes: Any, shift: Any = None, keepdims: bool = False, name: str | None = None
+    x: TensorLike,
+    axes: AxisLike,
+    shift: Any = None,
+    keepdims: bool = False,
+    name: str | None = None,
 ) -> tuple[Any, Any, Any, Any]:
     """Return what moments are made of: a count, the sum, the sum of squares, and the shift.
 
@@ -147,9 +162,10 @@ def sufficient_statistics(
         return count, total, reduce_sum(second, axes, keepdims, name="var_ss"), shift
 
 
+@public_v1("nn.sufficient_statistics")
 def sufficient_statistics_v1(
-    x: Any,
-    axes: Any,
+    x: TensorLike,
+    axes: AxisLike,
     shift: Any = None,
     keep_dims: bool | None = None,
     name: str | None = None,
@@ -164,6 +180,7 @@ def sufficient_statistics_v1(
     return sufficient_statistics(x, axes, shift, bool(keepdims), name)
 
 
+@public("nn.normalize_moments")
 def normalize_moments(
     counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
 ) -> tuple[Any, Any]:
@@ -184,15 +201,16 @@ def normalize_moments(
 # --- normalization ------------------------------------------------------------------------
 
 
+@public("nn.batch_normalization")
 def batch_normalization(
-    x: Any,
+    x: TensorLike,
     mean: Any,
     variance: Any,
     offset: Any,
     scale: Any,
     variance_epsilon: Any,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return (x - mean) / √(variance + epsilon), times a scale, plus an offset, if given.
 
     >>> batch_normalization([1.0, 5.0], 3.0, 4.0, None, None, 0.0).numpy().tolist()
@@ -210,8 +228,9 @@ def batch_normalization(
         return add(multiply(x, cast(factor, dtype)), cast(moved, dtype))
 
 
+@public_v2("nn.batch_norm_with_global_normalization")
 def batch_norm_with_global_normalization(
-    input: Any,
+    input: TensorLike,
     mean: Any,
     variance: Any,
     beta: Any,
@@ -219,7 +238,7 @@ def batch_norm_with_global_normalization(
     variance_epsilon: Any,
     scale_after_normalization: bool,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the same, scaled by `gamma` only if that is asked for.
 
     >>> batch_norm_with_global_normalization(
@@ -230,6 +249,7 @@ def batch_norm_with_global_normalization(
     return batch_normalization(input, mean, variance, beta, scale, variance_epsilon, name)
 
 
+@public_v1("nn.batch_norm_with_global_normalization")
 def batch_norm_with_global_normalization_v1(
     t: Any = None,
     m: Any = None,
@@ -239,10 +259,10 @@ def batch_norm_with_global_normalization_v1(
     variance_epsilon: Any = None,
     scale_after_normalization: bool | None = None,
     name: str | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
     mean: Any = None,
     variance: Any = None,
-) -> Any:
+) -> Tensor:
     """Return the same, with TensorFlow 1's short names.
 
     >>> batch_norm_with_global_normalization_v1(

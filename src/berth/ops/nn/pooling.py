@@ -19,6 +19,8 @@ from berth.ops.nn.windows import (
     read_padding,
     spread,
 )
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 
 def _pool_attrs(
@@ -41,14 +43,15 @@ def _pool_attrs(
     }
 
 
+@public("nn.max_pool2d")
 def max_pool2d(
-    input: Any,
+    input: TensorLike,
     ksize: Any,
     strides: Any,
     padding: Any,
     data_format: str = "NHWC",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the largest element of each window, channel by channel.
 
     >>> max_pool2d([[[[1.0], [5.0]], [[3.0], [2.0]]]], 2, 2, "VALID").numpy().tolist()
@@ -58,14 +61,16 @@ def max_pool2d(
     return apply(MAX_POOL, (input,), attrs, name or "MaxPool2d")
 
 
+@public_v1("nn.max_pool_v2")
+@public_v2("nn.max_pool")
 def max_pool(
-    input: Any,
+    input: TensorLike,
     ksize: Any,
     strides: Any,
     padding: Any,
     data_format: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Do as `max_pool2d`, for images; as `max_pool1d`, for sequences.
 
     >>> max_pool([[[1.0], [5.0], [2.0]]], 2, 1, "VALID").numpy().tolist()
@@ -85,15 +90,16 @@ def _is_sequence(input: Any, data_format: str | None) -> bool:
     return bool(rank == 3)
 
 
+@public_v1("nn.max_pool")
 def max_pool_v1(
-    value: Any,
+    value: TensorLike,
     ksize: Any,
     strides: Any,
     padding: Any,
     data_format: str = "NHWC",
     name: str | None = None,
-    input: Any = None,
-) -> Any:
+    input: TensorLike | None = None,
+) -> Tensor:
     """Do as `max_pool2d`, with the arguments of TensorFlow 1.
 
     >>> max_pool_v1([[[[1.0], [2.0]], [[3.0], [4.0]]]], 2, 2, "VALID").numpy().item()
@@ -103,14 +109,15 @@ def max_pool_v1(
     return max_pool2d(value, ksize, strides, padding, data_format, name or "MaxPool")
 
 
+@public_v2("nn.avg_pool2d")
 def avg_pool2d(
-    input: Any,
+    input: TensorLike,
     ksize: Any,
     strides: Any,
     padding: str,
     data_format: str = "NHWC",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the mean of each window's elements, channel by channel; padding does not count.
 
     >>> avg_pool2d([[[[1.0], [5.0]], [[3.0], [3.0]]]], 2, 1, "SAME").numpy().tolist()
@@ -120,14 +127,16 @@ def avg_pool2d(
     return apply(AVG_POOL, (input,), attrs, name or "AvgPool2D")
 
 
+@public_v1("nn.avg_pool_v2")
+@public_v2("nn.avg_pool")
 def avg_pool(
-    input: Any,
+    input: TensorLike,
     ksize: Any,
     strides: Any,
     padding: str,
     data_format: str | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Do as `avg_pool2d`, for images; as `avg_pool1d`, for sequences.
 
     >>> avg_pool([[[1.0], [5.0], [2.0]]], 2, 1, "VALID").numpy().tolist()
@@ -138,15 +147,16 @@ def avg_pool(
     return avg_pool2d(input, ksize, strides, padding, data_format or "NHWC", name or "AvgPool")
 
 
+@public_v1("nn.avg_pool", "nn.avg_pool2d")
 def avg_pool_v1(
-    value: Any,
+    value: TensorLike,
     ksize: Any,
     strides: Any,
     padding: str,
     data_format: str = "NHWC",
     name: str | None = None,
-    input: Any = None,
-) -> Any:
+    input: TensorLike | None = None,
+) -> Tensor:
     """Do as `avg_pool2d`, with the arguments of TensorFlow 1.
 
     >>> avg_pool_v1([[[[1.0], [2.0]], [[3.0], [4.0]]]], 2, 2, "VALID").numpy().item()
@@ -159,14 +169,15 @@ def avg_pool_v1(
 # --- sequences ----------------------------------------------------------------------------
 
 
+@public("nn.max_pool1d")
 def max_pool1d(
-    input: Any,
+    input: TensorLike,
     ksize: Any,
     strides: Any,
     padding: Any,
     data_format: str = "NWC",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the largest element of each window over sequences.
 
     >>> max_pool1d([[[1.0], [5.0], [2.0], [3.0]]], 2, 2, "VALID").numpy().tolist()
@@ -176,14 +187,15 @@ def max_pool1d(
         return _as_images(max_pool2d, input, ksize, strides, padding, data_format, inner)
 
 
+@public("nn.avg_pool1d")
 def avg_pool1d(
-    input: Any,
+    input: TensorLike,
     ksize: Any,
     strides: Any,
     padding: str,
     data_format: str = "NWC",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the mean of each window over sequences.
 
     >>> avg_pool1d([[[1.0], [5.0], [2.0], [3.0]]], 2, 2, "VALID").numpy().tolist()
@@ -225,8 +237,9 @@ class MaxPoolWithArgmax(NamedTuple):
     argmax: Any
 
 
+@public_v2("nn.max_pool_with_argmax")
 def max_pool_with_argmax(
-    input: Any,
+    input: TensorLike,
     ksize: Any,
     strides: Any,
     padding: str,
@@ -234,7 +247,7 @@ def max_pool_with_argmax(
     output_dtype: Any = int64,
     include_batch_in_index: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the largest element of each window, and its position in its flattened image.
 
     >>> images = [[[[1.0], [5.0]], [[3.0], [2.0]]]]
@@ -252,8 +265,9 @@ def max_pool_with_argmax(
     return MaxPoolWithArgmax(*apply(MAX_POOL_WITH_ARGMAX, (input,), attrs, name))
 
 
+@public_v1("nn.max_pool_with_argmax")
 def max_pool_with_argmax_v1(
-    input: Any,
+    input: TensorLike,
     ksize: Any,
     strides: Any,
     padding: str,
@@ -262,7 +276,7 @@ def max_pool_with_argmax_v1(
     name: str | None = None,
     output_dtype: Any = None,
     include_batch_in_index: bool = False,
-) -> Any:
+) -> Tensor:
     """Do as `max_pool_with_argmax`, with the arguments of TensorFlow 1.
 
     >>> best, where = max_pool_with_argmax_v1([[[[1.0], [2.0]], [[3.0], [4.0]]]], 2, 2, "VALID")

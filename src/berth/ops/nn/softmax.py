@@ -27,6 +27,8 @@ from berth.ops.opdef import (
 )
 from berth.ops.reductions.rows import Room, Step, add_up, over_rows, room_for, shift
 from berth.ops.rules import ShapeMismatch
+from berth.ops.types import AxisLike, Tensor, TensorLike
+from berth.public import public
 
 # --- operations ---------------------------------------------------------------------------
 
@@ -87,7 +89,10 @@ LOG_SOFTMAX = _softmax_op("LogSoftmax", _log_softmax)
 # --- what users call ----------------------------------------------------------------------
 
 
-def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+@public("math.softmax", "nn.softmax")
+def softmax(
+    logits: TensorLike, axis: AxisLike = None, name: str | None = None, dim: Any = None
+) -> Tensor:
     """Return exp(logits), divided by its sum along an axis, by default the last.
 
     >>> softmax([[0.0, 0.0], [1000.0, 0.0]]).numpy().tolist()
@@ -96,7 +101,10 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = N
     return _along(SOFTMAX, logits, either_name("axis", axis, "dim", dim), name)
 
 
-def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Any:
+@public("math.log_softmax", "nn.log_softmax")
+def log_softmax(
+    logits: TensorLike, axis: AxisLike = None, name: str | None = None, dim: Any = None
+) -> Tensor:
     """Return the logarithm of `softmax`, also where that is too small to be told from 0.
 
     >>> log_softmax([1000.0, 0.0]).numpy().tolist()

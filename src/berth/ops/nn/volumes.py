@@ -22,6 +22,8 @@ from berth.ops.elementwise.arithmetic import maximum
 from berth.ops.nn.convolution import conv2d
 from berth.ops.nn.pooling import avg_pool2d, max_pool2d
 from berth.ops.nn.windows import spread
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 _FORMATS = ("NDHWC", "NCDHW")
 _LAST = (0, 2, 3, 4, 1)
@@ -40,15 +42,16 @@ class _Steps(NamedTuple):
 # --- what users call ----------------------------------------------------------------------
 
 
+@public_v2("nn.conv3d")
 def conv3d(
-    input: Any,
-    filters: Any,
+    input: TensorLike,
+    filters: TensorLike,
     strides: Any,
     padding: str,
     data_format: str = "NDHWC",
     dilations: Any = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Slide a filter over volumes; each place gives the products with it, summed up.
 
     >>> volume = [[[[[1.0], [2.0]]], [[[3.0], [4.0]]]]]
@@ -78,16 +81,17 @@ def conv3d(
         return _channels_back(_as_volumes(images, volumes), data_format)
 
 
+@public_v1("nn.conv3d")
 def conv3d_v1(
-    input: Any,
-    filter: Any = None,
+    input: TensorLike,
+    filter: TensorLike | None = None,
     strides: Any = None,
     padding: Any = None,
     data_format: str = "NDHWC",
     dilations: Any = (1, 1, 1, 1, 1),
     name: str | None = None,
-    filters: Any = None,
-) -> Any:
+    filters: TensorLike | None = None,
+) -> Tensor:
     """Do as `conv3d`, with the arguments of TensorFlow 1.
 
     >>> conv3d_v1([[[[[1.0]]]]], [[[[[2.0]]]]], [1, 1, 1, 1, 1], "SAME").numpy().item()
@@ -97,14 +101,15 @@ def conv3d_v1(
     return conv3d(input, filters, strides, padding, data_format, dilations, name)
 
 
+@public("nn.max_pool3d")
 def max_pool3d(
-    input: Any,
+    input: TensorLike,
     ksize: Any,
     strides: Any,
     padding: str,
     data_format: str = "NDHWC",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the largest element of each window that slides over volumes.
 
     >>> volume = [[[[[1.0], [2.0]]], [[[3.0], [4.0]]]]]
@@ -114,14 +119,15 @@ def max_pool3d(
     return _pool("MaxPool3D", max_pool2d, input, (ksize, strides), padding, data_format, name)
 
 
+@public("nn.avg_pool3d")
 def avg_pool3d(
-    input: Any,
+    input: TensorLike,
     ksize: Any,
     strides: Any,
     padding: str,
     data_format: str = "NDHWC",
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the mean of each window that slides over volumes, without what is padding.
 
     >>> volume = [[[[[1.0], [2.0]]], [[[3.0], [4.0]]]]]

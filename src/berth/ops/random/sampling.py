@@ -22,12 +22,14 @@ from berth.ops.random.seeded import get_seed, memory_of, reserve
 from berth.ops.rules import (
     INDEX,
     ShapeMismatch,
+    all_devices_but_strings,
     check_rank,
-    everywhere_but_strings,
     from_host,
     like_first,
 )
 from berth.ops.shape import Dims
+from berth.ops.types import DTypeLike, Tensor, TensorLike
+from berth.public import public, public_v1
 
 # --- orders -------------------------------------------------------------------------------
 
@@ -76,12 +78,14 @@ RANDOM_SHUFFLE = OpDef(
     "value:T",
     like_first,
     types={"T": ALL},
-    kernels=everywhere_but_strings(_bind_shuffle, _order_scratch),
+    kernels=all_devices_but_strings(_bind_shuffle, _order_scratch),
     is_stateful=True,
 )
 
 
-def shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Any:
+@public("random.shuffle")
+@public_v1("random_shuffle")
+def shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """Put the rows of a tensor in a random order.
 
     >>> sorted(shuffle([1, 2, 3]).numpy().tolist())
@@ -180,13 +184,14 @@ MULTINOMIAL = OpDef(
 )
 
 
+@public("random.categorical")
 def categorical(
-    logits: Any,
+    logits: TensorLike,
     num_samples: Any,
-    dtype: Any = None,
+    dtype: DTypeLike = None,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Choose classes at random, for each row of logarithms of their chances.
 
     >>> categorical([[0.0, -float("inf")]], 3).numpy().tolist()
@@ -197,13 +202,14 @@ def categorical(
         return apply(MULTINOMIAL, (convert(logits, None, "logits"), num_samples), attrs)
 
 
+@public_v1("multinomial", "random.multinomial")
 def multinomial(
-    logits: Any,
+    logits: TensorLike,
     num_samples: Any,
     seed: int | None = None,
     name: str | None = None,
     output_dtype: Any = None,
-) -> Any:
+) -> Tensor:
     """Choose classes at random, as `categorical`.
 
     >>> multinomial([[0.0, -float("inf")]], 2).numpy().tolist()

@@ -40,6 +40,8 @@ from berth.ops.opdef import (
 from berth.ops.random import philox
 from berth.ops.rules import INDEX, check_rank, shape_of_value
 from berth.ops.shape import Dims
+from berth.ops.types import DTypeLike, ShapeLike, Tensor
+from berth.public import public, public_v1, public_v2
 
 # --- seeds ----------------------------------------------------------------------------------
 
@@ -49,6 +51,8 @@ _n_unseeded: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 """How many operations of each graph took their seed from their number."""
 
 
+@public_v1("set_random_seed", "random.set_random_seed")
+@public_v2("random.set_seed")
 def set_random_seed(seed: int | None) -> None:
     """Set the seed of the current graph, for the operations that are made from now on.
 
@@ -172,14 +176,16 @@ RANDOM_INTEGERS = OpDef(
 # --- what users call ------------------------------------------------------------------------
 
 
+@public("random.uniform")
+@public_v1("random_uniform")
 def random_uniform(
-    shape: Any,
+    shape: ShapeLike,
     minval: Any = 0,
     maxval: Any = None,
-    dtype: Any = float32,
+    dtype: DTypeLike = float32,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Draw numbers from [minval, maxval), all as likely as one another.
 
     >>> bool(random_uniform([2, 3], maxval=5, dtype="int32").numpy().max() < 5)
@@ -213,14 +219,16 @@ def random_uniform(
         return add(multiply(sample, width, name="mul"), low, name=inner)
 
 
+@public("random.normal")
+@public_v1("random_normal")
 def random_normal(
-    shape: Any,
+    shape: ShapeLike,
     mean: Any = 0.0,
     stddev: Any = 1.0,
-    dtype: Any = float32,
+    dtype: DTypeLike = float32,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Draw numbers of a normal distribution.
 
     >>> random_normal([2, 3]).numpy().shape
@@ -230,14 +238,16 @@ def random_normal(
         return _scaled(RANDOM_NORMAL, (shape, mean, stddev), as_dtype(dtype), seed, inner)
 
 
+@public("random.truncated_normal")
+@public_v1("truncated_normal")
 def truncated_normal(
-    shape: Any,
+    shape: ShapeLike,
     mean: Any = 0.0,
     stddev: Any = 1.0,
-    dtype: Any = float32,
+    dtype: DTypeLike = float32,
     seed: int | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Draw numbers of a normal distribution, none two standard deviations away or more.
 
     >>> bool(abs(truncated_normal([100]).numpy()).max() < 2)

@@ -37,6 +37,8 @@ from berth.ops.random.sampling import (
     class_type,
 )
 from berth.ops.rules import INDEX, ShapeMismatch, check_rank, shape_of_value
+from berth.ops.types import DTypeLike, ShapeLike, Tensor, TensorLike
+from berth.public import public
 
 # --- seeds --------------------------------------------------------------------------------
 
@@ -175,15 +177,16 @@ def _check_algorithm(alg: Any) -> None:
         )
 
 
+@public("random.stateless_uniform")
 def stateless_uniform(
-    shape: Any,
+    shape: ShapeLike,
     seed: Any,
     minval: Any = 0,
     maxval: Any = None,
-    dtype: Any = float32,
+    dtype: DTypeLike = float32,
     name: str | None = None,
     alg: Any = "auto_select",
-) -> Any:
+) -> Tensor:
     """Draw numbers from [minval, maxval), all as likely; the same for the same seed.
 
     Integers without bounds (both None) are any that the type can hold.
@@ -226,15 +229,16 @@ def _check_bounds(minval: Any, maxval: Any, dtype: DType) -> None:
         )
 
 
+@public("random.stateless_normal")
 def stateless_normal(
-    shape: Any,
+    shape: ShapeLike,
     seed: Any,
     mean: Any = 0.0,
     stddev: Any = 1.0,
-    dtype: Any = float32,
+    dtype: DTypeLike = float32,
     name: str | None = None,
     alg: Any = "auto_select",
-) -> Any:
+) -> Tensor:
     """Draw numbers of a normal distribution; the same for the same seed.
 
     >>> [round(float(x), 4) for x in stateless_normal([3], [1, 2]).numpy()]
@@ -245,15 +249,16 @@ def stateless_normal(
         return _scaled(STATELESS_NORMAL, (shape, seed, mean, stddev), as_dtype(dtype), inner)
 
 
+@public("random.stateless_truncated_normal")
 def stateless_truncated_normal(
-    shape: Any,
+    shape: ShapeLike,
     seed: Any,
     mean: Any = 0.0,
     stddev: Any = 1.0,
-    dtype: Any = float32,
+    dtype: DTypeLike = float32,
     name: str | None = None,
     alg: Any = "auto_select",
-) -> Any:
+) -> Tensor:
     """Draw normal numbers, none two standard deviations away; the same for the same seed.
 
     >>> bool(abs(stateless_truncated_normal([100], [1, 2]).numpy()).max() < 2)
@@ -273,13 +278,14 @@ def _scaled(op: OpDef, arguments: tuple[Any, ...], dtype: DType, name: str) -> A
     return add(multiply(sample, stddev), mean, name=name)
 
 
+@public("random.stateless_categorical")
 def stateless_categorical(
-    logits: Any,
+    logits: TensorLike,
     num_samples: Any,
     seed: Any,
-    dtype: Any = int64,
+    dtype: DTypeLike = int64,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Choose classes at random, by logarithms of chances; the same for the same seed.
 
     >>> stateless_categorical([[0.0, -float("inf")]], 3, [1, 2]).numpy().tolist()

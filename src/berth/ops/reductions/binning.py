@@ -20,6 +20,8 @@ from berth.ops.reductions.reduction import reduce_all
 from berth.ops.reductions.segments import unsorted_segment_sum
 from berth.ops.reductions.statistics import only_if
 from berth.ops.rules import check_rank
+from berth.ops.types import DTypeLike, Tensor, TensorLike
+from berth.public import public
 
 # --- where in an order --------------------------------------------------------------------
 
@@ -61,13 +63,14 @@ LOWER_BOUND = _bound("LowerBound", "left")
 UPPER_BOUND = _bound("UpperBound", "right")
 
 
+@public("searchsorted")
 def searchsorted(
     sorted_sequence: Any,
-    values: Any,
+    values: TensorLike,
     side: str = "left",
-    out_type: Any = int32,
+    out_type: DTypeLike = int32,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Say where values belong in sequences that are in order: before or after their equals.
 
     The last axis holds the sequences; all others are a batch.
@@ -118,13 +121,14 @@ def histogram_fixed_width_bins(
         return _bins(convert(values, None, "values"), value_range, nbins, as_dtype(dtype))
 
 
+@public("histogram_fixed_width")
 def histogram_fixed_width(
-    values: Any,
+    values: TensorLike,
     value_range: Any,
     nbins: Any = 100,
-    dtype: Any = int32,
+    dtype: DTypeLike = int32,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Count the values that fall into each of equal bins; the outer ones take what is outside.
 
     >>> histogram_fixed_width([-1.0, 0.0, 1.5, 2.0, 5.0, 15.0], [0.0, 5.0], 5).numpy().tolist()

@@ -23,6 +23,8 @@ from berth.ops.opdef import (
     all_devices,
 )
 from berth.ops.rules import INDEX, ShapeMismatch, check_rank
+from berth.ops.types import AxisLike, Tensor, TensorLike
+from berth.public import public, public_v1
 
 
 def _scanned(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -130,13 +132,14 @@ def _cumulate(
         return apply(op, (x, axis), attrs, inner)
 
 
+@public("cumsum", "math.cumsum")
 def cumsum(
-    x: Any,
-    axis: Any = 0,
+    x: TensorLike,
+    axis: AxisLike = 0,
     exclusive: bool = False,
     reverse: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the running sums of x along an axis.
 
     >>> cumsum([1, 2, 3]).numpy().tolist()
@@ -147,13 +150,15 @@ def cumsum(
     return _cumulate(CUMSUM, x, axis, exclusive, reverse, name)
 
 
+@public("math.cumprod")
+@public_v1("cumprod")
 def cumprod(
-    x: Any,
-    axis: Any = 0,
+    x: TensorLike,
+    axis: AxisLike = 0,
     exclusive: bool = False,
     reverse: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the running products of x along an axis.
 
     >>> cumprod([2, 3, 4]).numpy().tolist()
@@ -164,13 +169,14 @@ def cumprod(
     return _cumulate(CUMPROD, x, axis, exclusive, reverse, name)
 
 
+@public("math.cumulative_logsumexp")
 def cumulative_logsumexp(
-    x: Any,
-    axis: Any = 0,
+    x: TensorLike,
+    axis: AxisLike = 0,
     exclusive: bool = False,
     reverse: bool = False,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the logarithms of the running sums of exp(x), which may be too large themselves.
 
     >>> cumulative_logsumexp([0.0, 1000.0]).numpy().tolist()

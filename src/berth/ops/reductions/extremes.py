@@ -15,6 +15,8 @@ from berth.ops.builder import apply
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import INDEX, ShapeMismatch
 from berth.ops.shape import Dims, bracketed
+from berth.ops.types import AxisLike, DTypeLike, Tensor, TensorLike
+from berth.public import public_v1, public_v2
 
 _POSITIONS = (int16, uint16, *INDEX)
 
@@ -101,13 +103,14 @@ ARG_MAX = _position("ArgMax", "argmax")
 ARG_MIN = _position("ArgMin", "argmin")
 
 
+@public_v1("argmax", "math.argmax")
 def argmax(
-    input: Any,
-    axis: Any = None,
+    input: TensorLike,
+    axis: AxisLike = None,
     name: str | None = None,
     dimension: Any = None,
-    output_type: Any = int64,
-) -> Any:
+    output_type: DTypeLike = int64,
+) -> Tensor:
     """Return the position of the largest element along an axis, by default the first.
 
     >>> argmax([[1, 9], [5, 2]]).numpy().tolist()
@@ -118,13 +121,14 @@ def argmax(
     return apply(ARG_MAX, (input, 0 if axis is None else axis), attrs, name)
 
 
+@public_v1("argmin", "math.argmin")
 def argmin(
-    input: Any,
-    axis: Any = None,
+    input: TensorLike,
+    axis: AxisLike = None,
     name: str | None = None,
     dimension: Any = None,
-    output_type: Any = int64,
-) -> Any:
+    output_type: DTypeLike = int64,
+) -> Tensor:
     """Return the position of the smallest element along an axis, by default the first.
 
     >>> argmin([[1, 9], [5, 2]], axis=1).numpy().tolist()
@@ -135,9 +139,13 @@ def argmin(
     return apply(ARG_MIN, (input, 0 if axis is None else axis), attrs, name)
 
 
+@public_v2("argmax", "math.argmax")
 def argmax_v2(
-    input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None
-) -> Any:
+    input: TensorLike,
+    axis: AxisLike = None,
+    output_type: DTypeLike = int64,
+    name: str | None = None,
+) -> Tensor:
     """Return what `argmax` does, with the arguments in the order of TensorFlow 2.
 
     >>> argmax_v2([3, 7, 5], 0, "int32").numpy().tolist()
@@ -146,9 +154,13 @@ def argmax_v2(
     return argmax(input, axis, name, output_type=output_type)
 
 
+@public_v2("argmin", "math.argmin")
 def argmin_v2(
-    input: Any, axis: Any = None, output_type: Any = int64, name: str | None = None
-) -> Any:
+    input: TensorLike,
+    axis: AxisLike = None,
+    output_type: DTypeLike = int64,
+    name: str | None = None,
+) -> Tensor:
     """Return what `argmin` does, with the arguments in the order of TensorFlow 2.
 
     >>> argmin_v2([3, 7, 5], 0, "int32").numpy().tolist()

@@ -30,6 +30,8 @@ from berth.ops.elementwise.complex_numbers import complex, real
 from berth.ops.elementwise.unary import abs, conj, is_finite, rsqrt, sqrt, square
 from berth.ops.linalg.matrices import svd
 from berth.ops.reductions.reduction import reduce_max, reduce_sum
+from berth.ops.types import AxisLike, Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 # --- norms --------------------------------------------------------------------------------
 
@@ -37,13 +39,14 @@ _MATRIX_NORMS = ["euclidean", "fro", 1, 2, np.inf]
 _VECTOR_NORMS = ["euclidean", 1, 2, np.inf]
 
 
+@public_v2("norm", "linalg.norm")
 def norm(
-    tensor: Any,
+    tensor: TensorLike,
     ord: Any = "euclidean",
-    axis: Any = None,
+    axis: AxisLike = None,
     keepdims: bool | None = None,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Return the norm of vectors along an axis, of matrices along two, or of all elements.
 
     >>> norm([3.0, 4.0]).numpy().tolist()
@@ -61,14 +64,15 @@ def norm(
         return result if keepdims else squeeze(result, axes)
 
 
+@public_v1("norm", "linalg.norm")
 def norm_v1(
-    tensor: Any,
+    tensor: TensorLike,
     ord: Any = "euclidean",
-    axis: Any = None,
+    axis: AxisLike = None,
     keepdims: bool | None = None,
     name: str | None = None,
     keep_dims: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Return a norm, with the arguments of TensorFlow 1.
 
     >>> norm_v1([3.0, 4.0], keep_dims=True).numpy().tolist()
@@ -134,8 +138,9 @@ def _largest_singular_value(tensor: Any, axes: list[int]) -> Any:
     return transpose(largest, np.argsort(order).astype(np.int32))
 
 
+@public("linalg.normalize")
 def normalize(
-    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
+    tensor: TensorLike, ord: Any = "euclidean", axis: AxisLike = None, name: str | None = None
 ) -> tuple[Any, Any]:
     """Divide a tensor by its norm; return the result, and the norm.
 
@@ -148,9 +153,14 @@ def normalize(
         return tensor / cast(length, tensor.dtype.base_dtype), length
 
 
+@public("linalg.l2_normalize", "math.l2_normalize", "nn.l2_normalize")
 def l2_normalize(
-    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
-) -> Any:
+    x: TensorLike,
+    axis: AxisLike = None,
+    epsilon: float = 1e-12,
+    name: str | None = None,
+    dim: Any = None,
+) -> Tensor:
     """Divide a tensor by its euclidean norm along axes, but by no less than √epsilon.
 
     >>> l2_normalize([[3.0, 4.0], [0.0, 0.0]], axis=1).numpy().round(6).tolist()[1]
@@ -181,7 +191,10 @@ def _with_values(tensor: Any, values: Any) -> Any:
     return values
 
 
-def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = None) -> Any:
+@public("clip_by_norm")
+def clip_by_norm(
+    t: Any, clip_norm: Any, axes: AxisLike = None, name: str | None = None
+) -> Tensor:
     """Shorten a tensor, or its vectors along axes, to a euclidean norm; keep what is shorter.
 
     >>> clip_by_norm([3.0, 4.0], 2.5).numpy().tolist()
@@ -200,7 +213,8 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         return _with_values(t, clipped)
 
 
-def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any:
+@public_v1("clip_by_average_norm")
+def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
     """Shorten a tensor if its euclidean norm is above a limit for each element.
 
     >>> clip_by_average_norm([3.0, 4.0], 1.25).numpy().tolist()
@@ -215,7 +229,9 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Any
         return identity(multiply(values, multiply(scale, clip_norm)), name=inner)
 
 
-def global_norm(t_list: Any, name: str | None = None) -> Any:
+@public("linalg.global_norm")
+@public_v1("global_norm")
+def global_norm(t_list: Any, name: str | None = None) -> Tensor:
     """Return the euclidean norm of several tensors together; None counts as nothing.
 
     >>> global_norm([[3.0, 4.0], [12.0]]).numpy().tolist()
@@ -230,6 +246,7 @@ def global_norm(t_list: Any, name: str | None = None) -> Any:
         return sqrt(add_n(totals), name=inner)
 
 
+@public("clip_by_global_norm")
 def clip_by_global_norm(
     t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
 ) -> tuple[list[Any], Any]:

@@ -23,6 +23,8 @@ from berth.ops.reductions.extremes import argmax as argmax
 from berth.ops.reductions.extremes import argmin as argmin
 from berth.ops.rules import INDEX, ShapeMismatch
 from berth.ops.shape import Dims
+from berth.ops.types import AxisLike, Tensor, TensorLike
+from berth.public import public
 
 # --- shape rule ---------------------------------------------------------------------------
 
@@ -203,14 +205,15 @@ def _every_axis(tensor: Any) -> Any:
     return range_op(0, rank(tensor))
 
 
+@public("reduce_sum", "math.reduce_sum")
 def reduce_sum(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: AxisLike = None,
     keepdims: bool | None = None,
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Add up the elements along axes, by default along all.
 
     >>> reduce_sum([[1, 2], [3, 4]]).numpy().tolist()
@@ -221,14 +224,15 @@ def reduce_sum(
     return _reduce(SUM, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
 
 
+@public("reduce_mean", "math.reduce_mean")
 def reduce_mean(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: AxisLike = None,
     keepdims: bool | None = None,
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Return the mean of the elements along axes, by default along all.
 
     >>> reduce_mean([[1.0, 2.0], [3.0, 4.0]], axis=1).numpy().tolist()
@@ -237,14 +241,15 @@ def reduce_mean(
     return _reduce(MEAN, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
 
 
+@public("reduce_prod", "math.reduce_prod")
 def reduce_prod(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: AxisLike = None,
     keepdims: bool | None = None,
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Multiply the elements along axes, by default along all.
 
     >>> reduce_prod([[1, 2], [3, 4]], axis=0, keepdims=True).numpy().tolist()
@@ -253,14 +258,15 @@ def reduce_prod(
     return _reduce(PROD, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
 
 
+@public("reduce_max", "math.reduce_max")
 def reduce_max(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: AxisLike = None,
     keepdims: bool | None = None,
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Return the largest element along axes, by default along all.
 
     >>> reduce_max([[1, 2], [3, 4]], axis=1).numpy().tolist()
@@ -269,14 +275,15 @@ def reduce_max(
     return _reduce(MAX, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
 
 
+@public("reduce_min", "math.reduce_min")
 def reduce_min(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: AxisLike = None,
     keepdims: bool | None = None,
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Return the smallest element along axes, by default along all.
 
     >>> reduce_min([[1, 2], [3, 4]], axis=1).numpy().tolist()
@@ -285,14 +292,15 @@ def reduce_min(
     return _reduce(MIN, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
 
 
+@public("reduce_all", "math.reduce_all")
 def reduce_all(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: AxisLike = None,
     keepdims: bool | None = None,
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Tell whether all elements along axes are true.
 
     >>> reduce_all([[True, False], [True, True]], axis=1).numpy().tolist()
@@ -301,14 +309,15 @@ def reduce_all(
     return _reduce(ALL_TRUE, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
 
 
+@public("reduce_any", "math.reduce_any")
 def reduce_any(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: AxisLike = None,
     keepdims: bool | None = None,
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Tell whether any element along axes is true.
 
     >>> reduce_any([[True, False], [False, False]], axis=1).numpy().tolist()

@@ -23,6 +23,8 @@ from berth.ops.elementwise.unary import sqrt
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import INDEX, check_rank, merge_dims
 from berth.ops.shape import bracketed
+from berth.ops.types import Tensor, TensorLike
+from berth.public import public, public_v1
 
 Start = Callable[[Any], Any]
 """What a result is before any row is added, by the type of its elements."""
@@ -98,9 +100,11 @@ UNSORTED_SEGMENT_MAX = _unsorted("UnsortedSegmentMax", "maximum", _lowest, REAL)
 UNSORTED_SEGMENT_MIN = _unsorted("UnsortedSegmentMin", "minimum", _highest, REAL)
 
 
+@public("math.unsorted_segment_sum")
+@public_v1("unsorted_segment_sum")
 def unsorted_segment_sum(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Any:
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
     """Add up the rows of `data` that have the same id; rows with negative ids are dropped.
 
     >>> unsorted_segment_sum([1, 2, 4], [2, 0, 2], 3).numpy().tolist()
@@ -109,9 +113,11 @@ def unsorted_segment_sum(
     return apply(UNSORTED_SEGMENT_SUM, (data, segment_ids, num_segments), {}, name)
 
 
+@public("math.unsorted_segment_prod")
+@public_v1("unsorted_segment_prod")
 def unsorted_segment_prod(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Any:
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
     """Multiply the rows of `data` that have the same id; where there are none is 1.
 
     >>> unsorted_segment_prod([1, 2, 4], [2, 0, 2], 3).numpy().tolist()
@@ -120,9 +126,11 @@ def unsorted_segment_prod(
     return apply(UNSORTED_SEGMENT_PROD, (data, segment_ids, num_segments), {}, name)
 
 
+@public("math.unsorted_segment_max")
+@public_v1("unsorted_segment_max")
 def unsorted_segment_max(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Any:
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
     """Return the largest of the rows that have the same id; of none, the lowest number.
 
     >>> unsorted_segment_max([1, 2, 4], [1, 0, 1], 2).numpy().tolist()
@@ -131,9 +139,11 @@ def unsorted_segment_max(
     return apply(UNSORTED_SEGMENT_MAX, (data, segment_ids, num_segments), {}, name)
 
 
+@public("math.unsorted_segment_min")
+@public_v1("unsorted_segment_min")
 def unsorted_segment_min(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Any:
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
     """Return the smallest of the rows that have the same id; of none, the highest number.
 
     >>> unsorted_segment_min([1, 2, 4], [1, 0, 1], 2).numpy().tolist()
@@ -142,9 +152,11 @@ def unsorted_segment_min(
     return apply(UNSORTED_SEGMENT_MIN, (data, segment_ids, num_segments), {}, name)
 
 
+@public("math.unsorted_segment_mean")
+@public_v1("unsorted_segment_mean")
 def unsorted_segment_mean(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Any:
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
     """Return the mean of the rows that have the same id; where there are none is 0.
 
     >>> unsorted_segment_mean([1.0, 2.0, 4.0], [2, 0, 2], 3).numpy().tolist()
@@ -159,9 +171,11 @@ def unsorted_segment_mean(
         return truediv(add_up(data), _counts(data, ids, add_up))
 
 
+@public("math.unsorted_segment_sqrt_n")
+@public_v1("unsorted_segment_sqrt_n")
 def unsorted_segment_sqrt_n(
-    data: Any, segment_ids: Any, num_segments: Any, name: str | None = None
-) -> Any:
+    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
+) -> Tensor:
     """Add up the rows that have the same id, divided by the root of how many they are.
 
     >>> unsorted_segment_sqrt_n([1.0] * 4, [0, 0, 0, 0], 2).numpy().tolist()
@@ -254,7 +268,9 @@ SEGMENT_MAX = _sorted("SegmentMax", "maximum", _lowest, REAL, of_none=0)
 SEGMENT_MIN = _sorted("SegmentMin", "minimum", _highest, REAL, of_none=0)
 
 
-def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Any:
+@public("math.segment_sum")
+@public_v1("segment_sum")
+def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """Add up the rows that have the same id; the ids are sorted.
 
     >>> segment_sum([1, 2, 4], [0, 0, 2]).numpy().tolist()
@@ -263,7 +279,9 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Any:
     return apply(SEGMENT_SUM, (data, segment_ids), {}, name)
 
 
-def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Any:
+@public("math.segment_prod")
+@public_v1("segment_prod")
+def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """Multiply the rows that have the same id; the ids are sorted.
 
     >>> segment_prod([3, 2, 4], [0, 0, 2]).numpy().tolist()
@@ -272,7 +290,9 @@ def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Any:
     return apply(SEGMENT_PROD, (data, segment_ids), {}, name)
 
 
-def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Any:
+@public("math.segment_max")
+@public_v1("segment_max")
+def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """Return the largest of the rows that have the same id; the ids are sorted.
 
     >>> segment_max([1, 2, 4], [0, 0, 2]).numpy().tolist()
@@ -281,7 +301,9 @@ def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Any:
     return apply(SEGMENT_MAX, (data, segment_ids), {}, name)
 
 
-def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Any:
+@public("math.segment_min")
+@public_v1("segment_min")
+def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """Return the smallest of the rows that have the same id; the ids are sorted.
 
     >>> segment_min([1, 2, 4], [0, 0, 2]).numpy().tolist()
@@ -290,7 +312,9 @@ def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Any:
     return apply(SEGMENT_MIN, (data, segment_ids), {}, name)
 
 
-def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Any:
+@public("math.segment_mean")
+@public_v1("segment_mean")
+def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
     """Return the mean of the rows that have the same id; of integers, cut off.
 
     >>> segment_mean([1.0, 2.0, 4.0], [0, 0, 2]).numpy().tolist()

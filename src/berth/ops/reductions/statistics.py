@@ -23,18 +23,21 @@ from berth.ops.elementwise.unary import conj, exp, is_finite, log, sqrt, square
 from berth.ops.flow.control import Assert
 from berth.ops.reductions.reduction import reduce_all, reduce_max, reduce_mean, reduce_sum
 from berth.ops.reductions.segments import unsorted_segment_sum
+from berth.ops.types import AxisLike, DTypeLike, Tensor, TensorLike
+from berth.public import public, public_v1, public_v2
 
 # --- along axes ---------------------------------------------------------------------------
 
 
+@public("reduce_logsumexp", "math.reduce_logsumexp")
 def reduce_logsumexp(
-    input_tensor: Any,
-    axis: Any = None,
+    input_tensor: TensorLike,
+    axis: AxisLike = None,
     keepdims: bool | None = None,
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
-) -> Any:
+) -> Tensor:
     """Return the logarithm of the sum of exp(x), which may be too large itself, along axes.
 
     >>> reduce_logsumexp([1000.0]).numpy().tolist()
@@ -53,9 +56,13 @@ def reduce_logsumexp(
         return add(result, largest, name=inner)
 
 
+@public("math.reduce_variance")
 def reduce_variance(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
-) -> Any:
+    input_tensor: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """Return the mean square distance from the mean, along axes, by default along all.
 
     >>> reduce_variance([1.0, 3.0]).numpy().tolist()
@@ -76,9 +83,13 @@ def reduce_variance(
         return reduce_mean(squares, axis, keepdims=keepdims)
 
 
+@public("math.reduce_std")
 def reduce_std(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
-) -> Any:
+    input_tensor: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """Return the root of the mean square distance from the mean, along axes.
 
     >>> reduce_std([1.0, 5.0]).numpy().tolist()
@@ -88,9 +99,13 @@ def reduce_std(
         return sqrt(reduce_variance(input_tensor, axis, keepdims))
 
 
+@public("math.reduce_euclidean_norm")
 def reduce_euclidean_norm(
-    input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
-) -> Any:
+    input_tensor: TensorLike,
+    axis: AxisLike = None,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> Tensor:
     """Return the root of the sum of squares along axes; of integers, cut off.
 
     >>> reduce_euclidean_norm([3.0, 4.0]).numpy().tolist()
@@ -108,13 +123,14 @@ def reduce_euclidean_norm(
 # --- counting -----------------------------------------------------------------------------
 
 
+@public_v2("math.count_nonzero")
 def count_nonzero(
-    input: Any,
-    axis: Any = None,
+    input: TensorLike,
+    axis: AxisLike = None,
     keepdims: bool | None = None,
-    dtype: Any = int64,
+    dtype: DTypeLike = int64,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Count the elements along axes that are not 0; of strings, those that are not empty.
 
     >>> count_nonzero([[0, 1], [2, 3]], axis=0).numpy().tolist()
@@ -127,16 +143,17 @@ def count_nonzero(
         return cast_to(reduce_sum(counted, axis, keepdims=keepdims), as_dtype(dtype))
 
 
+@public_v1("count_nonzero", "math.count_nonzero")
 def count_nonzero_v1(
-    input_tensor: Any = None,
-    axis: Any = None,
+    input_tensor: TensorLike | None = None,
+    axis: AxisLike = None,
     keepdims: bool | None = None,
-    dtype: Any = int64,
+    dtype: DTypeLike = int64,
     name: str | None = None,
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
-    input: Any = None,
-) -> Any:
+    input: TensorLike | None = None,
+) -> Tensor:
     """Count the elements that are not 0, with the arguments of TensorFlow 1.
 
     >>> count_nonzero_v1([0, 1, 2], reduction_indices=0).numpy().tolist()
@@ -148,7 +165,8 @@ def count_nonzero_v1(
     return count_nonzero(tensor, axis, keepdims, dtype, name)
 
 
-def zero_fraction(value: Any, name: str | None = None) -> Any:
+@public("math.zero_fraction", "nn.zero_fraction")
+def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
     """Return which part of the elements is 0.
 
     >>> zero_fraction([0.0, 1.0, 0.0, 3.0]).numpy().tolist()
@@ -164,16 +182,17 @@ def zero_fraction(value: Any, name: str | None = None) -> Any:
 # --- how often ----------------------------------------------------------------------------
 
 
+@public_v2("math.bincount")
 def bincount(
     arr: Any,
     weights: Any = None,
     minlength: Any = None,
     maxlength: Any = None,
-    dtype: Any = int32,
+    dtype: DTypeLike = int32,
     name: str | None = None,
     axis: int | None = None,
     binary_output: bool = False,
-) -> Any:
+) -> Tensor:
     """Count how often each integer occurs, or add up the weights where it does.
 
     >>> bincount([1, 1, 3]).numpy().tolist()
@@ -231,13 +250,14 @@ def _counts_by_row(counted: Any, numbers: Any, n_bins: Any) -> Any:
     return reshape(unsorted_segment_sum(counted, places, n_rows * n_bins), [n_rows, n_bins])
 
 
+@public_v1("bincount", "math.bincount")
 def bincount_v1(
     arr: Any,
     weights: Any = None,
     minlength: Any = None,
     maxlength: Any = None,
-    dtype: Any = int32,
-) -> Any:
+    dtype: DTypeLike = int32,
+) -> Tensor:
     """Count how often each integer occurs, with the arguments of TensorFlow 1.
 
     >>> bincount_v1([0, 0, 2]).numpy().tolist()
@@ -246,14 +266,15 @@ def bincount_v1(
     return bincount(arr, weights, minlength, maxlength, dtype)
 
 
+@public_v2("math.confusion_matrix")
 def confusion_matrix(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     num_classes: Any = None,
     weights: Any = None,
-    dtype: Any = int32,
+    dtype: DTypeLike = int32,
     name: str | None = None,
-) -> Any:
+) -> Tensor:
     """Count how often each label (a row) was predicted as which (a column).
 
     >>> confusion_matrix([0, 1, 1], [0, 1, 0]).numpy().tolist()
@@ -287,14 +308,15 @@ def _classes(numbers: Any, what: str) -> Any:
         return classes + 0
 
 
+@public_v1("confusion_matrix", "math.confusion_matrix")
 def confusion_matrix_v1(
-    labels: Any,
-    predictions: Any,
+    labels: TensorLike,
+    predictions: TensorLike,
     num_classes: Any = None,
-    dtype: Any = int32,
+    dtype: DTypeLike = int32,
     name: str | None = None,
     weights: Any = None,
-) -> Any:
+) -> Tensor:
     """Count as `confusion_matrix`, with the arguments in the order of TensorFlow 1.
 
     >>> confusion_matrix_v1([0, 1], [1, 1], 2).numpy().tolist()
@@ -306,7 +328,9 @@ def confusion_matrix_v1(
 # --- in order -----------------------------------------------------------------------------
 
 
-def is_non_decreasing(x: Any, name: str | None = None) -> Any:
+@public("math.is_non_decreasing")
+@public_v1("is_non_decreasing")
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Tell whether no element is smaller than the one before it.
 
     >>> is_non_decreasing([1, 2, 2]).numpy().tolist()
@@ -317,7 +341,9 @@ def is_non_decreasing(x: Any, name: str | None = None) -> Any:
         return reduce_all(less_equal(flat[:-1], flat[1:]))
 
 
-def is_strictly_increasing(x: Any, name: str | None = None) -> Any:
+@public("math.is_strictly_increasing")
+@public_v1("is_strictly_increasing")
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
     """Tell whether each element is larger than the one before it.
 
     >>> is_strictly_increasing([1, 2, 2]).numpy().tolist()

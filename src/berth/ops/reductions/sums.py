@@ -9,11 +9,18 @@ from berth.ops.arrays.filling import zeros_like
 from berth.ops.compose import convert, is_tensor, scope, type_of
 from berth.ops.elementwise.arithmetic import add, add_n, multiply
 from berth.ops.shape import merge, read_dims
+from berth.ops.types import ShapeLike, Tensor, TensorLike
+from berth.public import public, public_v1
 
 
+@public("math.accumulate_n")
+@public_v1("accumulate_n")
 def accumulate_n(
-    inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
-) -> Any:
+    inputs: TensorLike,
+    shape: ShapeLike | None = None,
+    tensor_dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
     """Add tensors of one shape, as `add_n`; the shape and type may be stated.
 
     >>> accumulate_n([[1, 2], [3, 4]]).numpy().tolist()
@@ -30,7 +37,8 @@ def accumulate_n(
     return total
 
 
-def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
+@public("scalar_mul", "math.scalar_mul")
+def scalar_mul(scalar: Any, x: TensorLike, name: str | None = None) -> Tensor:
     """Multiply a tensor with a single number.
 
     >>> scalar_mul(2, [1, 2]).numpy().tolist()
@@ -45,7 +53,8 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     return multiply(factor, x, name)
 
 
-def polyval(coeffs: Any, x: Any, name: str | None = None) -> Any:
+@public("math.polyval")
+def polyval(coeffs: Any, x: TensorLike, name: str | None = None) -> Tensor:
     """Return the value of a polynomial at x; the coefficient of the highest power is first.
 
     >>> polyval([1, 2, 3], 10).numpy().tolist()

@@ -20,7 +20,7 @@ from berth.errors import InvalidArgumentError
 from berth.ops.arrays.places import check_depth, check_updates, no_element, no_row
 from berth.ops.elementwise.arithmetic import check_divisor
 from berth.ops.opdef import Access, Attrs, Bind, Call, Infer, Launch, OpDef, OutputType
-from berth.ops.rules import INDEX, everywhere_but_strings, merge_dims
+from berth.ops.rules import INDEX, all_devices_but_strings, merge_dims
 from berth.ops.shape import bracketed
 from berth.ops.state.variables import Write, check_type_of_update, dims_behind, written_type
 
@@ -149,7 +149,7 @@ def _scatter(name: str, infer: Infer, bind: Bind, dtypes: Sequence[DType]) -> Wr
             types={"T": dtypes, "Tindices": INDEX},
             kernels=tuple(
                 kernel._replace(dtypes=tuple(t for t in kernel.dtypes if t in dtypes))
-                for kernel in everywhere_but_strings(bind)
+                for kernel in all_devices_but_strings(bind)
             ),
             is_stateful=True,
             access=Access.UPDATE,

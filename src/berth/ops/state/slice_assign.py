@@ -11,7 +11,7 @@ from berth.ops.arrays.slicing import part_of
 from berth.ops.builder import apply
 from berth.ops.compose import convert
 from berth.ops.opdef import Access, Attrs, Call, Launch, OpDef, OutputType
-from berth.ops.rules import INDEX, everywhere_but_strings
+from berth.ops.rules import INDEX, all_devices_but_strings
 from berth.ops.shape import bracketed
 from berth.ops.state.variables import check_type_of_update
 
@@ -39,7 +39,7 @@ ASSIGN_SLICE = OpDef(
     "ref:resource begin:Index end:Index strides:Index value:T",
     _nothing,
     types={"T": ALL, "Index": (int16, *INDEX)},
-    kernels=everywhere_but_strings(_bind),
+    kernels=all_devices_but_strings(_bind),
     host_inputs=(1, 2, 3),
     is_stateful=True,
     access=Access.UPDATE,

@@ -27,7 +27,7 @@ from berth.ops.opdef import (
     Typed,
     all_devices,
 )
-from berth.ops.rules import INDEX, bind_nothing, everywhere_but_strings, merge_dims
+from berth.ops.rules import INDEX, all_devices_but_strings, bind_nothing, merge_dims
 from berth.ops.shape import Dims, bracketed
 
 
@@ -135,7 +135,7 @@ def _value_or_initial(name: str, arguments: str) -> OpDef:
         arguments,
         _value_or_initial_type,
         types={"T": ALL},
-        kernels=everywhere_but_strings(_bind_value_or_initial),
+        kernels=all_devices_but_strings(_bind_value_or_initial),
         is_stateful=True,
         access=Access.QUERY,
     )
