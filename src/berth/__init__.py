@@ -109,7 +109,6 @@ from berth.ops.arrays.strings import as_string, numpy_function
 from berth.ops.elementwise.arithmetic import (
     add,
     add_n,
-    cast,
     clip_by_value,
     maximum,
     minimum,
@@ -120,6 +119,7 @@ from berth.ops.elementwise.arithmetic import (
 )
 from berth.ops.elementwise.arithmetic import mod as floormod
 from berth.ops.elementwise.arithmetic import truediv as divide
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import (
     equal,
     greater,

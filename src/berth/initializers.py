@@ -8,18 +8,17 @@ from berth.variables.initializers import (
     GlorotUniform,
     HeNormal,
     HeUniform,
-    Identity,
     Initializer,
     LecunNormal,
     LecunUniform,
     Ones,
-    Orthogonal,
     RandomNormal,
     RandomUniform,
     TruncatedNormal,
     VarianceScaling,
     Zeros,
 )
+from berth.variables.matrix_initializers import Identity, Orthogonal
 
 __all__ = [
     "Constant",

@@ -3,73 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
 
+import berth.compat.v1 as tf
 from berth import dtypes
 from berth.graph.graph import Graph
 from berth.ops.arrays import (
     array,
-    filling,
-    gathering,
-    indexing,
-    joining,
-    metadata,
-    moving,
-    slicing,
-    strings,
 )
 from berth.ops.builder import current
 from berth.ops.convert import dtype_of
-from berth.ops.elementwise import arithmetic as math
-from berth.ops.elementwise import compare, unary
 from berth.ops.evaluate import HostValue, evaluate
 from berth.ops.flow import control
-from berth.ops.linalg import products as linalg
 from berth.ops.opdef import CATALOGUE, Launch, OpDef, in_order
-from berth.ops.random import seeded as random
-from berth.ops.reductions import extremes, reduction
-from berth.ops.shape import TensorShape
 
 Case: TypeAlias = tuple[str, list[Any], dict[str, Any]]
 """The name of an operation, its inputs and its attributes."""
-
-MODULES = (
-    array,
-    compare,
-    control,
-    extremes,
-    filling,
-    gathering,
-    indexing,
-    joining,
-    linalg,
-    math,
-    metadata,
-    moving,
-    random,
-    reduction,
-    slicing,
-    strings,
-    unary,
-)
-
-
-def _face() -> SimpleNamespace:
-    """Gather what the modules define, as ``tf``."""
-    names: dict[str, Any] = {dtype.name: dtype for dtype in dtypes.ALL}
-    for module in MODULES:
-        for name, value in vars(module).items():
-            if callable(value) and getattr(value, "__module__", "") == module.__name__:
-                names.setdefault(name, value)
-    return SimpleNamespace(
-        **names, nn=SimpleNamespace(relu=unary.relu), TensorShape=TensorShape
-    )
-
-
-tf = _face()
 
 
 def _placeholders(dtype: Any, name: str) -> Any:

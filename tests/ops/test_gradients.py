@@ -14,6 +14,7 @@ from berth.ops.arrays.broadcasting import broadcast_to, sum_like
 from berth.ops.arrays.gathering import gather, where, where_v2
 from berth.ops.elementwise import arithmetic as math
 from berth.ops.elementwise import unary
+from berth.ops.elementwise.casting import cast
 from berth.ops.nn.activation_gradients import reciprocal_grad, relu_grad
 from berth.ops.opdef import CATALOGUE
 from berth.ops.reductions import reduction
@@ -177,7 +178,7 @@ KINKS = {
     "product with a zero": (reduction.reduce_prod, [[2.0, 0, 3]], [[0, 6, 0]]),
     "product with two zeros": (reduction.reduce_prod, [[0.0, 0, 3]], [[0, 0, 0]]),
     "complex size": (unary.abs, [[3 + 4j, 0]], [[0.6 + 0.8j, 0]]),
-    "complex to real": (lambda x: math.cast(x, tf.float64), [[3 + 4j]], [[1]]),
+    "complex to real": (lambda x: cast(x, tf.float64), [[3 + 4j]], [[1]]),
 }
 
 
@@ -193,15 +194,15 @@ NONE = {
     "ceil": unary.ceil,
     "round": unary.round,
     "floordiv": lambda x: math.floordiv(x, 2.0),
-    "to integers and back": lambda x: math.cast(math.cast(x, tf.int32), tf.float64),
+    "to integers and back": lambda x: cast(cast(x, tf.int32), tf.float64),
     "stop_gradient": tf.stop_gradient,
     "zeros_like": lambda x: tf.zeros_like(x, optimize=False),
     "one_hot": lambda x: tf.one_hot([0, 1], 3, x[0], x[1]),
     "range": lambda x: tf.range(x[0], 3.0, dtype=tf.float64),
-    "is_nan": lambda x: math.cast(unary.is_nan(x), tf.float64),
-    "argmax": lambda x: math.cast(tf.argmax(x), tf.float64),
-    "comparison": lambda x: math.cast(reduction.reduce_all(x > 1), tf.float64),
-    "shape": lambda x: math.cast(metadata.shape(x), tf.float64),
+    "is_nan": lambda x: cast(unary.is_nan(x), tf.float64),
+    "argmax": lambda x: cast(tf.argmax(x), tf.float64),
+    "comparison": lambda x: cast(reduction.reduce_all(x > 1), tf.float64),
+    "shape": lambda x: cast(metadata.shape(x), tf.float64),
 }
 
 
@@ -227,7 +228,7 @@ def test_backward_halves_want_one_shape(op):
 @pytest.mark.parametrize("dtype", [tf.float32, tf.complex128])
 def test_casts_keep_gradients(dtype):
     weights = [np.array([1.0, 2.0]).astype(dtype.as_numpy_dtype)]
-    [grad] = gradients_of(lambda x: math.cast(x, dtype), np.array([3.0, 4.0]), weights=weights)
+    [grad] = gradients_of(lambda x: cast(x, dtype), np.array([3.0, 4.0]), weights=weights)
     assert grad.dtype == np.float64
     assert grad.tolist() == [1, 2]
 

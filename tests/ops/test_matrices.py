@@ -8,7 +8,7 @@ import pytest
 import berth.compat.v1 as tf
 from berth.autodiff.backprop import gradients
 from berth.ops.elementwise.complex_numbers import real
-from berth.ops.linalg import diagonals, linear_systems, matrices
+from berth.ops.linalg import decompositions, diagonals, linear_systems, matrices
 from tests.ops.everywhere import KNOWN, compute, shape_of
 from tests.ops.gradient_checks import KNOWN as KNOWN_SIZES
 from tests.ops.gradient_checks import check_gradient
@@ -176,7 +176,7 @@ def test_empty_matrices_are_matrices(function, shape):
 @pytest.mark.parametrize("full", [False, True])
 def test_qr_factors_are_orthogonal_and_triangular(shape, full):
     x = normal(*shape)
-    q, r = compute(lambda x: matrices.qr(x, full_matrices=full), x, exact=False)
+    q, r = compute(lambda x: decompositions.qr(x, full_matrices=full), x, exact=False)
     close(q @ r, x)
     close(
         adjoint_of(q) @ q,
@@ -190,41 +190,41 @@ def test_qr_factors_are_orthogonal_and_triangular(shape, full):
 @pytest.mark.parametrize("full", [False, True])
 def test_singular_values_come_with_vectors(shape, full):
     x = normal(*shape) + 0j * normal(*shape)
-    s, u, v = compute(lambda x: matrices.svd(x, full_matrices=full), x, exact=False)
+    s, u, v = compute(lambda x: decompositions.svd(x, full_matrices=full), x, exact=False)
     assert s.dtype == np.float64
     k = min(shape[-2:])
     close((u[..., :k] * s[..., None, :]) @ adjoint_of(v[..., :k]), x)
-    close(compute(lambda x: matrices.svd(x, compute_uv=False), x), s)
+    close(compute(lambda x: decompositions.svd(x, compute_uv=False), x), s)
     assert u.shape[-1] == (shape[-2] if full else k)
 
 
 def test_eigenvalues_come_with_vectors():
     x = positive(2, 3, 3)
-    values, vectors = compute(matrices.eigh, x, exact=False)
+    values, vectors = compute(decompositions.eigh, x, exact=False)
     close(vectors * values[:, None, :], x @ vectors)
-    close(compute(matrices.eigvalsh, x), values)
+    close(compute(decompositions.eigvalsh, x), values)
     lower = np.tril(x)
-    close(compute(matrices.eigvalsh, lower), values)
+    close(compute(decompositions.eigvalsh, lower), values)
 
 
 def test_factors_have_gradients():
     known = {"sizes": [KNOWN_SIZES]}
-    check_gradient(lambda x: list(matrices.qr(x)), normal(2, 4, 3), **known)
-    check_gradient(lambda x: list(matrices.qr(x)), normal(3, 3), order=2, **known)
-    check_gradient(matrices.svd, normal(2, 4, 3))
-    check_gradient(matrices.svd, normal(2, 3))
-    check_gradient(lambda x: matrices.svd(x, compute_uv=False), normal(3, 4), order=2)
-    check_gradient(lambda x: matrices.svd(x, compute_uv=False), complex_normal(2, 3))
-    check_gradient(matrices.eigh, positive(2, 3, 3))
-    check_gradient(matrices.eigvalsh, positive(3, 3), order=2)
+    check_gradient(lambda x: list(decompositions.qr(x)), normal(2, 4, 3), **known)
+    check_gradient(lambda x: list(decompositions.qr(x)), normal(3, 3), order=2, **known)
+    check_gradient(decompositions.svd, normal(2, 4, 3))
+    check_gradient(decompositions.svd, normal(2, 3))
+    check_gradient(lambda x: decompositions.svd(x, compute_uv=False), normal(3, 4), order=2)
+    check_gradient(lambda x: decompositions.svd(x, compute_uv=False), complex_normal(2, 3))
+    check_gradient(decompositions.eigh, positive(2, 3, 3))
+    check_gradient(decompositions.eigvalsh, positive(3, 3), order=2)
 
 
 @pytest.mark.parametrize(
     ("function", "dtype"),
     [
-        (lambda x: matrices.qr(x).r, np.float64),
-        (lambda x: matrices.svd(x, full_matrices=True)[1], np.float64),
-        (lambda x: real(matrices.svd(x)[1]), np.complex128),
+        (lambda x: decompositions.qr(x).r, np.float64),
+        (lambda x: decompositions.svd(x, full_matrices=True)[1], np.float64),
+        (lambda x: real(decompositions.svd(x)[1]), np.complex128),
     ],
 )
 def test_gradients_that_are_missing_are_refused(function, dtype):
@@ -235,11 +235,11 @@ def test_gradients_that_are_missing_are_refused(function, dtype):
 
 
 def test_shapes_of_factors_are_known_in_part():
-    assert shape_of(lambda x: matrices.qr(x).q, (None, 4, 3)) == (None, 4, 3)
-    assert shape_of(lambda x: matrices.qr(x, full_matrices=True).q, (4, None)) == (4, 4)
-    assert shape_of(lambda x: matrices.svd(x)[2], (5, 2, 3)) == (5, 3, 2)
-    assert shape_of(lambda x: matrices.svd(x)[0], (None, 3)) == (None,)
-    assert shape_of(lambda x: matrices.eigh(x)[0], (2, None, 3)) == (2, 3)
+    assert shape_of(lambda x: decompositions.qr(x).q, (None, 4, 3)) == (None, 4, 3)
+    assert shape_of(lambda x: decompositions.qr(x, full_matrices=True).q, (4, None)) == (4, 4)
+    assert shape_of(lambda x: decompositions.svd(x)[2], (5, 2, 3)) == (5, 3, 2)
+    assert shape_of(lambda x: decompositions.svd(x)[0], (None, 3)) == (None,)
+    assert shape_of(lambda x: decompositions.eigh(x)[0], (2, None, 3)) == (2, 3)
 
 
 # --- turned over --------------------------------------------------------------------------

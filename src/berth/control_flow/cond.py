@@ -22,7 +22,7 @@ from berth.ops.arrays.indexed_slices import as_dense
 from berth.ops.arrays.joining import stack
 from berth.ops.builder import current
 from berth.ops.compose import convert, is_tensor, scope
-from berth.ops.elementwise.arithmetic import cast as cast_to
+from berth.ops.elementwise.casting import cast as cast_to
 from berth.ops.elementwise.compare import less_equal
 from berth.ops.flow.calls import CASE, IF, Kind
 from berth.ops.flow.control import Assert

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from berth.autodiff.backprop import is_differentiable
 from berth.graph.func_graph import FuncGraph, is_variable, variable_behind
@@ -159,8 +159,7 @@ def add_call(
 def value_of(tensor: SymbolicTensor) -> SymbolicTensor:
     """Return a tensor as a value: what a reference refers to."""
     if tensor.dtype.is_ref:
-        value: SymbolicTensor = identity(tensor)
-        return value
+        return cast(SymbolicTensor, identity(tensor))
     return tensor
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from berth.control_flow.cond import building, unpacked
 from berth.control_flow.subgraph import BodyGraph, Part, add_call, value_of
@@ -177,7 +177,8 @@ class _Loop:
             result = unpacked(result)
         holds = value_of(graph.convert(result))
         if self._most is not None:
-            holds = logical_and(less(graph.inputs[-1], self._most), holds)
+            within = logical_and(less(graph.inputs[-1], self._most), holds)
+            holds = cast(SymbolicTensor, within)
         if holds.dtype is not bool_:
             raise TypeError(
                 f"Input 'input' of 'LoopCond' Op has type {holds.dtype.name} that does not "

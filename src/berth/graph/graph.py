@@ -13,7 +13,7 @@ import re
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from berth.callsite import mark_caller
 from berth.graph.device_scopes import DeviceRequest, DeviceStack
@@ -162,8 +162,7 @@ class Graph(Lookup):
     def _convert(self, value: Any, dtype: Any, name: str) -> SymbolicTensor:
         if isinstance(value, list | tuple) and _holds_tensors(value):
             with self.as_default():
-                packed: SymbolicTensor = pack(value, name=name)
-            return packed
+                return cast(SymbolicTensor, pack(value, name=name))
         array = frozen(to_array(value, dtype))
         return self._add(CONST, (), {"dtype": dtype_of(array), "value": array}, name).outputs[0]
 

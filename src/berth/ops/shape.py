@@ -7,7 +7,7 @@ if not even the rank is. `TensorShape` is the same thing as users hold it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 from berth.public import public
 
@@ -15,7 +15,7 @@ Dims: TypeAlias = tuple[int | None, ...] | None
 Known: TypeAlias = tuple[int, ...]
 
 
-def is_known(dims: Dims) -> bool:
+def is_known(dims: Dims) -> TypeGuard[tuple[int, ...]]:
     """Tell whether every size is known."""
     return dims is not None and None not in dims
 

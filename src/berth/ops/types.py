@@ -7,25 +7,32 @@ modules that define operations are imported before the class that uses them for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias
 
 from berth.dtypes import DType
 from berth.ops.shape import TensorShape
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
     from berth.ops.operators import Operators, Tensor
 
     TensorLike: TypeAlias = Operators | ArrayLike
     """A tensor, a variable, or what becomes a tensor: numbers, nested lists, NumPy arrays."""
-    ShapeLike: TypeAlias = TensorShape | Sequence[int | Tensor | None] | ArrayLike | Tensor
+    TensorList: TypeAlias = Sequence[TensorLike] | Tensor
+    """Several tensors: a list of them, or the slices of one along its first axis."""
+    ShapeLike: TypeAlias = (
+        TensorShape | Sequence[SupportsIndex | None] | NDArray[Any] | SupportsIndex | Operators
+    )
     """A shape: a list of sizes, a TensorShape, or a tensor of integers."""
-    AxisLike: TypeAlias = int | Sequence[int] | ArrayLike | Tensor | None
+    AxisLike: TypeAlias = (
+        SupportsIndex | Sequence[SupportsIndex] | NDArray[Any] | Operators | None
+    )
     """An axis, several axes, or None for all of them."""
-    DTypeLike: TypeAlias = DType | str | type | Any
+    DTypeLike: TypeAlias = DType | str | type | np.dtype[Any] | None
     """A type of elements: tf.float32, its name, or NumPy's."""
 else:
-    Tensor = TensorLike = ShapeLike = AxisLike = DTypeLike = Any
+    Tensor = TensorLike = TensorList = ShapeLike = AxisLike = DTypeLike = Any
 
-__all__ = ["AxisLike", "DTypeLike", "ShapeLike", "Tensor", "TensorLike"]
+__all__ = ["AxisLike", "DTypeLike", "ShapeLike", "Tensor", "TensorLike", "TensorList"]

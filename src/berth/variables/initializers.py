@@ -13,12 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from berth.dtypes import NUMBERS, DType, as_dtype, bool_, float32
-from berth.ops.arrays.array import constant, reshape
+from berth.ops.arrays.array import constant
 from berth.ops.arrays.filling import ones, zeros
-from berth.ops.arrays.moving import transpose
-from berth.ops.elementwise.unary import sign
-from berth.ops.linalg.diagonals import eye, tensor_diag_part
-from berth.ops.linalg.matrices import qr
 from berth.ops.random.seeded import random_normal, random_uniform, truncated_normal
 from berth.ops.random.stateless import (
     stateless_normal,
@@ -167,7 +163,7 @@ def check_plain(value: Any) -> None:
 # --- chance -------------------------------------------------------------------------------
 
 
-class _Random(Initializer):
+class RandomInitializer(Initializer):
     """One that draws numbers. With a seed, each call draws the same ones."""
 
     seed: int | None
@@ -191,7 +187,7 @@ class _Random(Initializer):
 
 
 @public_v2("random_uniform_initializer", "initializers.RandomUniform")
-class RandomUniform(_Random):
+class RandomUniform(RandomInitializer):
     """Numbers between two bounds, all as likely as one another."""
 
     parameters = ("minval", "maxval", "seed")
@@ -209,7 +205,7 @@ class RandomUniform(_Random):
 
 
 @public_v2("random_normal_initializer", "initializers.RandomNormal")
-class RandomNormal(_Random):
+class RandomNormal(RandomInitializer):
     """Numbers of a normal distribution."""
 
     parameters = ("mean", "stddev", "seed")
@@ -234,7 +230,7 @@ class TruncatedNormal(RandomNormal):
 
 
 @public_v2("initializers.VarianceScaling")
-class VarianceScaling(_Random):
+class VarianceScaling(RandomInitializer):
     """Numbers whose variance fits the number of inputs, or outputs, of a layer."""
 
     parameters: ClassVar[tuple[str, ...]] = ("scale", "mode", "distribution", "seed")
@@ -343,59 +339,3 @@ class LecunNormal(_Scaled):
     """LeCun's, of truncated normal distribution."""
 
     case = (1.0, "fan_in", "truncated_normal")
-
-
-# --- matrices -----------------------------------------------------------------------------
-
-
-@public_v2("initializers.Orthogonal")
-class Orthogonal(_Random):
-    """Matrices whose rows or columns, whichever are fewer, are orthonormal; times `gain`."""
-
-    parameters = ("gain", "seed")
-
-    def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
-        self.gain = gain
-        self.seed = seed
-
-    def values(self, shape: Known, dtype: DType) -> Any:
-        """Draw one; what has more axes counts as a matrix with as many columns as the last."""
-        check_floating(dtype)
-        if len(shape) < 2:
-            raise _not_a_matrix(shape)
-        n_rows, n_columns = math.prod(shape[:-1]), shape[-1]
-        tall = max(n_rows, n_columns), min(n_rows, n_columns)
-        q, r = qr(self._normal(tall, 0.0, 1.0, dtype), full_matrices=False)
-        # All orthogonal matrices are equally likely if the diagonal of r is positive.
-        q = q * sign(tensor_diag_part(r))
-        if n_rows < n_columns:
-            q = transpose(q)
-        return self.gain * reshape(q, shape)
-
-
-@public_v2("initializers.Identity")
-class Identity(Initializer):
-    """The identity matrix, times `gain`.
-
-    >>> Identity(2.0)([2, 3]).numpy().tolist()
-    [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
-    """
-
-    parameters = ("gain",)
-
-    def __init__(self, gain: float = 1.0) -> None:
-        self.gain = gain
-
-    def values(self, shape: Known, dtype: DType) -> Any:
-        """Make it."""
-        check_floating(dtype)
-        if len(shape) != 2:
-            raise _not_a_matrix(shape)
-        return self.gain * eye(*shape, dtype=dtype)
-
-
-def _not_a_matrix(shape: Known) -> ValueError:
-    return ValueError(
-        "The tensor to initialize, specified by argument `shape` must be at least "
-        f"two-dimensional. Received shape={shape}"
-    )

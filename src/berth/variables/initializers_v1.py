@@ -11,6 +11,7 @@ from berth.ops.random.seeded import random_uniform
 from berth.ops.shape import Known
 from berth.public import public_v1
 from berth.variables import initializers as v2
+from berth.variables import matrix_initializers as matrix
 from berth.variables.initializers import check_floating, check_plain, known_dims
 
 
@@ -204,20 +205,20 @@ def lecun_uniform(seed: int | None = None) -> VarianceScaling:
 
 
 @public_v1("orthogonal_initializer", "initializers.orthogonal")
-class Orthogonal(Initializer, v2.Orthogonal):
+class Orthogonal(Initializer, matrix.Orthogonal):
     """Matrices whose rows or columns, whichever are fewer, are orthonormal; times `gain`."""
 
     def __init__(
         self, gain: float = 1.0, seed: int | None = None, dtype: Any = float32
     ) -> None:
-        v2.Orthogonal.__init__(self, gain, seed)
+        matrix.Orthogonal.__init__(self, gain, seed)
         self.dtype = check_floating(as_dtype(dtype))
 
 
 @public_v1("initializers.identity")
-class Identity(Initializer, v2.Identity):
+class Identity(Initializer, matrix.Identity):
     """The identity matrix, times `gain`."""
 
     def __init__(self, gain: float = 1.0, dtype: Any = float32) -> None:
-        v2.Identity.__init__(self, gain)
+        matrix.Identity.__init__(self, gain)
         self.dtype = check_floating(as_dtype(dtype))

@@ -89,7 +89,7 @@ from berth.ops.arrays.broadcasting import broadcast_to
 from berth.ops.arrays.depth import depth_to_space_v1 as depth_to_space
 from berth.ops.arrays.depth import space_to_depth_v1 as space_to_depth
 from berth.ops.arrays.filling import fill, one_hot, ones, ones_like, range, zeros, zeros_like
-from berth.ops.arrays.gathering import gather, where
+from berth.ops.arrays.gathering import gather, where, where_v2
 from berth.ops.arrays.grids import linspace, meshgrid, sequence_mask, unravel_index
 from berth.ops.arrays.grids import linspace as lin_space
 from berth.ops.arrays.indexed_slices import IndexedSlices, IndexedSlicesValue
@@ -120,7 +120,6 @@ from berth.ops.arrays.strings import as_string, numpy_function, py_func, string_
 from berth.ops.elementwise.arithmetic import (
     add,
     add_n,
-    cast,
     clip_by_value,
     floordiv,
     maximum,
@@ -130,15 +129,12 @@ from berth.ops.elementwise.arithmetic import (
     pow,
     squared_difference,
     subtract,
-    to_double,
-    to_float,
-    to_int32,
-    to_int64,
     truediv,
 )
 from berth.ops.elementwise.arithmetic import floordiv as floor_div
 from berth.ops.elementwise.arithmetic import mod as floormod
 from berth.ops.elementwise.arithmetic import truediv as divide
+from berth.ops.elementwise.casting import cast, to_double, to_float, to_int32, to_int64
 from berth.ops.elementwise.compare import (
     equal,
     greater,
@@ -217,6 +213,9 @@ from berth.ops.flow.checks import assert_scalar_v1 as assert_scalar
 from berth.ops.flow.control import Assert, group, no_op
 from berth.ops.flow.control import tuple_v1 as tuple
 from berth.ops.flow.printing import Print, print
+from berth.ops.linalg.decompositions import eigh as self_adjoint_eig
+from berth.ops.linalg.decompositions import eigvalsh as self_adjoint_eigvals
+from berth.ops.linalg.decompositions import qr, svd
 from berth.ops.linalg.diagonals import band_part as matrix_band_part
 from berth.ops.linalg.diagonals import diag as matrix_diag
 from berth.ops.linalg.diagonals import diag_part as matrix_diag_part
@@ -225,10 +224,8 @@ from berth.ops.linalg.diagonals import set_diag as matrix_set_diag
 from berth.ops.linalg.diagonals import tensor_diag as diag
 from berth.ops.linalg.diagonals import tensor_diag_part as diag_part
 from berth.ops.linalg.linear_systems import cholesky_solve, matrix_transpose
-from berth.ops.linalg.matrices import cholesky, qr, svd
+from berth.ops.linalg.matrices import cholesky
 from berth.ops.linalg.matrices import det as matrix_determinant
-from berth.ops.linalg.matrices import eigh as self_adjoint_eig
-from berth.ops.linalg.matrices import eigvalsh as self_adjoint_eigvals
 from berth.ops.linalg.matrices import inv as matrix_inverse
 from berth.ops.linalg.matrices import solve as matrix_solve
 from berth.ops.linalg.matrices import triangular_solve as matrix_triangular_solve
@@ -710,6 +707,7 @@ __all__ = [
     "variance_scaling_initializer",
     "verify_tensor_all_finite",
     "where",
+    "where_v2",
     "while_loop",
     "zeros",
     "zeros_initializer",

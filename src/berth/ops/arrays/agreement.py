@@ -25,7 +25,7 @@ from berth.ops.rules import (
     merge_dims,
 )
 from berth.ops.shape import Dims, TensorShape, bracketed, broadcast
-from berth.ops.types import DTypeLike, ShapeLike, Tensor, TensorLike
+from berth.ops.types import DTypeLike, ShapeLike, Tensor, TensorLike, TensorList
 from berth.public import public
 
 # --- one shape for two --------------------------------------------------------------------
@@ -134,8 +134,8 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
 
 @public("shape_n")
 def shape_n(
-    input: TensorLike, out_type: DTypeLike = int32, name: str | None = None
-) -> list[Any]:
+    input: TensorList, out_type: DTypeLike = int32, name: str | None = None
+) -> list[Tensor]:
     """Return the shapes of several tensors.
 
     >>> [sizes.numpy().tolist() for sizes in shape_n([[1, 2], [[3]]])]
@@ -146,7 +146,7 @@ def shape_n(
 
 
 @public("identity_n")
-def identity_n(input: TensorLike, name: str | None = None) -> list[Any]:
+def identity_n(input: TensorList, name: str | None = None) -> list[Tensor]:
     """Return tensors of the same values.
 
     >>> [tensor.numpy().tolist() for tensor in identity_n([[1, 2], 3.0])]

@@ -16,22 +16,23 @@ from berth.ops.arrays.array import reshape
 from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import shape
 from berth.ops.reductions.reduction import reduce_prod
+from berth.ops.types import Tensor
 
 
 class Around(NamedTuple):
     """A tensor as a block, and the shapes of what is before and after its middle axis."""
 
-    block: Any
-    before: Any
-    after: Any
+    block: Tensor
+    before: Tensor
+    after: Tensor
 
     @classmethod
     def of(cls, tensor: Any, axis: int) -> Around:
         """Put all axes but one into two."""
         sizes = shape(tensor)
         before, after = sizes[:axis], sizes[axis:][1:]
-        block = [reduce_prod(before), sizes[axis], reduce_prod(after)]
-        return cls(reshape(tensor, block), before, after)
+        block = reshape(tensor, [reduce_prod(before), sizes[axis], reduce_prod(after)])
+        return cls(block, before, after)
 
     @classmethod
     def between(cls, tensor: Any, axis: int) -> Around:
@@ -39,13 +40,13 @@ class Around(NamedTuple):
         sizes = shape(tensor)
         cut = axis if axis >= 0 else axis + 1 + shape(sizes)[0]
         before, after = sizes[:cut], sizes[cut:]
-        block = [reduce_prod(before), 1, reduce_prod(after)]
-        return cls(reshape(tensor, block), before, after)
+        block = reshape(tensor, [reduce_prod(before), 1, reduce_prod(after)])
+        return cls(block, before, after)
 
-    def restored(self, block: Any) -> Any:
+    def restored(self, block: Tensor) -> Tensor:
         """Give a result, whose middle axis may have another size, the axes around it."""
         return reshape(block, concat([self.before, shape(block)[1:2], self.after], 0))
 
-    def without_axis(self, matrix: Any) -> Any:
+    def without_axis(self, matrix: Tensor) -> Tensor:
         """Give a result that lacks the middle axis the axes around it."""
         return reshape(matrix, concat([self.before, self.after], 0))

@@ -153,9 +153,10 @@ def placeholder_with_default(
     <tf.Tensor 'PlaceholderWithDefault:0' shape=(None,) dtype=float32>
     """
     attrs = {"shape": TensorShape(shape)}
-    output = apply(PLACEHOLDER_WITH_DEFAULT, (input,), attrs, name)
+    output: Any = apply(PLACEHOLDER_WITH_DEFAULT, (input,), attrs, name)
     output.dims = attrs["shape"].dims_or_none  # what may be fed, not what the default is
-    return output
+    default: Tensor = output
+    return default
 
 
 # --- the same bytes, perhaps in another shape ---------------------------------------------
@@ -245,7 +246,7 @@ def reshape(tensor: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
     [[1, 2], [3, 4]]
     """
     if isinstance(shape, TensorShape):
-        shape = [-1 if size is None else size for size in shape]
+        shape = [-1 if size is None else size for size in shape.as_list()]
     return apply(RESHAPE, (tensor, shape), {}, name)
 
 
@@ -341,8 +342,8 @@ def squeeze(
     >>> squeeze([[[1], [2]]], [0]).numpy().tolist()
     [[1], [2]]
     """
-    axis = either_name("axis", axis, "squeeze_dims", squeeze_dims)
-    axes = [axis] if is_integer(axis) else list(axis or ())
+    chosen: Any = either_name("axis", axis, "squeeze_dims", squeeze_dims)
+    axes = [chosen] if is_integer(chosen) else list(chosen or ())
     return apply(SQUEEZE, (input,), {"squeeze_dims": [int(a) for a in axes]}, name)
 
 
@@ -375,7 +376,7 @@ PACK = OpDef(
 )
 
 
-def pack(values: Any, axis: int = 0, name: str | None = None) -> Any:
+def pack(values: Any, axis: int = 0, name: str | None = None) -> Tensor:
     """Join tensors of one shape along a new axis; what is no tensor becomes one.
 
     >>> pack([[1, 2], [3, 4]], axis=1).numpy().tolist()

@@ -27,7 +27,7 @@ from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.attributes import at_once, check_type
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, is_integer, is_tensor, scope
-from berth.ops.elementwise.arithmetic import cast
+from berth.ops.elementwise.casting import cast
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import (
     INDEX,
@@ -111,7 +111,7 @@ def ones(shape: ShapeLike, dtype: DTypeLike = float32, name: str | None = None) 
         return _full(shape, 1, wanted, inner)
 
 
-def _full(shape: Any, value: Any, dtype: DType, name: str) -> Any:
+def _full(shape: Any, value: Any, dtype: DType, name: str) -> Tensor:
     scalar = np.array(value, dtype.np_dtype)
     if not is_tensor(shape):
         dims = _plain_dims(shape)

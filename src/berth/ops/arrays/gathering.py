@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from berth.ops.elementwise.compare import SELECT, SELECT_V2
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import INDEX, ShapeMismatch, all_devices_but_strings, from_host
 from berth.ops.shape import Dims
-from berth.ops.types import AxisLike, Tensor, TensorLike
+from berth.ops.types import Tensor, TensorLike
 from berth.public import public_v1, public_v2
 
 # --- by index -----------------------------------------------------------------------------
@@ -157,7 +157,7 @@ def gather(
     indices: TensorLike,
     validate_indices: Any = None,
     name: str | None = None,
-    axis: AxisLike = None,
+    axis: SupportsIndex | Tensor | None = None,
     batch_dims: int = 0,
 ) -> Tensor:
     """Take the elements, or rows, at indices along an axis, by default the first.
@@ -189,7 +189,7 @@ def gather_v2(
     params: TensorLike,
     indices: TensorLike,
     validate_indices: Any = None,
-    axis: AxisLike = None,
+    axis: SupportsIndex | Tensor | None = None,
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Tensor:
@@ -257,6 +257,7 @@ def where(
 
 
 @public_v2("where")
+@public_v1("where_v2")
 def where_v2(
     condition: TensorLike,
     x: TensorLike | None = None,

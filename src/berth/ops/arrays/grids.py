@@ -18,7 +18,8 @@ from berth.ops.arrays.joining import concat, stack
 from berth.ops.arrays.metadata import size as size_of
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer, scope
-from berth.ops.elementwise.arithmetic import cast, maximum
+from berth.ops.elementwise.arithmetic import maximum
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import less
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.reductions.reduction import reduce_max
@@ -53,7 +54,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
         return around.restored(_steps(around.block, other.block, num, 1))
 
 
-def _steps(begin: Any, end: Any, num: Any, axis: int) -> Any:
+def _steps(begin: Any, end: Any, num: Any, axis: int) -> Tensor:
     """Go from one tensor to another along an axis that has size 1 in both."""
     dtype, rank = begin.dtype.base_dtype, len(begin.dims)
     axis %= rank

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -83,7 +84,7 @@ def _check_part(part: Any) -> None:
         )
 
 
-def getitem(tensor: Any, key: Any) -> Any:
+def getitem(tensor: Any, key: Any) -> Tensor:
     """Do what ``tensor[key]`` does."""
     if (
         type_of(key) is bool_
@@ -123,7 +124,7 @@ def boolean_mask(
         rows = reshape(tensor, concat([before, [n_elements], after], 0))
         if tensor.dims is not None:
             masked = tensor.dims[start:end]
-            n_rows = int(np.prod(masked)) if is_known(masked) else None
+            n_rows = math.prod(masked) if is_known(masked) else None
             rows.set_shape([*tensor.dims[:start], n_rows, *tensor.dims[end:]])
         kept = squeeze(where(reshape(mask, [-1])), [1])
         return gather(rows, kept, axis=start)

@@ -19,7 +19,7 @@ from berth.ops.rules import (
     merge_dims,
 )
 from berth.ops.shape import Dims, bracketed
-from berth.ops.types import AxisLike, Tensor, TensorLike
+from berth.ops.types import AxisLike, Tensor, TensorLike, TensorList
 from berth.public import public
 
 # --- joining ------------------------------------------------------------------------------
@@ -92,34 +92,34 @@ CONCAT = OpDef(
 
 
 @public("concat")
-def concat(values: TensorLike, axis: AxisLike, name: str = "concat") -> Tensor:
+def concat(values: TensorList, axis: AxisLike, name: str = "concat") -> Tensor:
     """Join tensors along an axis that they have.
 
     >>> concat([[[1, 2]], [[3, 4]]], 1).numpy().tolist()
     [[1, 2, 3, 4]]
     """
-    values = tuple(values) if isinstance(values, list | tuple) else (values,)
-    if not values:
+    tensors = tuple(values) if isinstance(values, list | tuple) else (values,)
+    if not tensors:
         raise ValueError(
             "List argument 'values' to 'ConcatV2' Op with length 0 shorter than minimum "
             "length 2."
         )
-    if len(values) == 1:
+    if len(tensors) == 1:
         with scope("concat", name):
             convert(axis, int32, "concat_dim")
-            return identity(values[0], name=name)
-    return apply(CONCAT, (*values, axis), {}, name)
+            return identity(tensors[0], name=name)
+    return apply(CONCAT, (*tensors, axis), {}, name)
 
 
 @public("stack")
-def stack(values: TensorLike, axis: int = 0, name: str = "stack") -> Tensor:
+def stack(values: TensorList, axis: int = 0, name: str = "stack") -> Tensor:
     """Join tensors of one shape along a new axis.
 
     >>> stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
     [[1, 3], [2, 4]]
     """
     if is_tensor(values) and axis == 0:
-        return values
+        return convert(values)
     values = list(values)
     if not any(type_of(value) for value in values) and axis == 0:
         return convert(values, None, name)
@@ -169,7 +169,7 @@ UNPACK = OpDef(
 @public("unstack")
 def unstack(
     value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack"
-) -> Tensor:
+) -> list[Tensor]:
     """Split a tensor along an axis into tensors without that axis.
 
     >>> [part.numpy().tolist() for part in unstack([[1, 2], [3, 4]])]
@@ -186,7 +186,7 @@ def unstack(
     return _listed(apply(UNPACK, (value,), {"num": num, "axis": axis}, name), num)
 
 
-def _listed(outputs: Any, n_outputs: int) -> list[Any]:
+def _listed(outputs: Any, n_outputs: int) -> list[Tensor]:
     """Return the outputs of an operation as a list, even if there is one or none."""
     if n_outputs == 0:
         return []
@@ -311,7 +311,7 @@ def split(
     axis: AxisLike = 0,
     num: int | None = None,
     name: str = "split",
-) -> Tensor:
+) -> list[Tensor]:
     """Split a tensor along an axis: into equal parts, or into parts of given sizes.
 
     >>> [part.numpy().tolist() for part in split([1, 2, 3], [1, 2])]

@@ -140,14 +140,14 @@ def axis_size(tensor: Any, axis: int) -> Any:
     return shape(tensor)[axis] if known is None else known
 
 
-def _ask(op: OpDef, input: Any, name: str | None, attrs: dict[str, Any]) -> Any:
+def _ask(op: OpDef, input: Any, name: str | None, attrs: dict[str, Any]) -> Tensor:
     if is_tensor(input):
         return _answer(op, input, name or op.name, attrs)
     with scope(op.name, name) as inner:
         return _answer(op, convert(input), inner, attrs)
 
 
-def _answer(op: OpDef, tensor: Any, name: str, attrs: dict[str, Any]) -> Any:
+def _answer(op: OpDef, tensor: Any, name: str, attrs: dict[str, Any]) -> Tensor:
     dims: Dims = tensor.dims
     if op is RANK and dims is not None:
         return constant(len(dims), int32, name=name)

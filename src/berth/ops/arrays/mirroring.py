@@ -15,6 +15,7 @@ from berth.ops.builder import apply
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import INDEX, ShapeMismatch, all_devices_but_strings, check_rank, copy_each
 from berth.ops.shape import Dims
+from berth.ops.types import Tensor
 
 
 def _read_paddings(inputs: Sequence[Typed]) -> tuple[Dims, list[list[int]] | None]:
@@ -150,7 +151,7 @@ MIRROR_PAD_GRAD = OpDef(
 )
 
 
-def mirror_pad(input: Any, paddings: Any, mode: str, name: str | None = None) -> Any:
+def mirror_pad(input: Any, paddings: Any, mode: str, name: str | None = None) -> Tensor:
     """Go on beyond the edges of a tensor as in a mirror, so far along each axis.
 
     >>> mirror_pad([1, 2, 3], [[2, 1]], "REFLECT").numpy().tolist()

@@ -28,7 +28,7 @@ from berth.ops.rules import (
     merge_dims,
 )
 from berth.ops.shape import Dims, bracketed
-from berth.ops.types import Tensor, TensorLike
+from berth.ops.types import Tensor, TensorLike, TensorList
 from berth.public import public, public_v1
 
 # --- dealing out --------------------------------------------------------------------------
@@ -138,7 +138,7 @@ DYNAMIC_STITCH = OpDef(
 
 
 @public("dynamic_stitch")
-def dynamic_stitch(indices: TensorLike, data: TensorLike, name: str | None = None) -> Tensor:
+def dynamic_stitch(indices: TensorList, data: TensorList, name: str | None = None) -> Tensor:
     """Put rows of several tensors together, each at the place that its index says.
 
     Where a place is named twice, the last row counts; where none names it, there are zeros.

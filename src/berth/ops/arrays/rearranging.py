@@ -281,7 +281,7 @@ def repeat(
         return gather(tensor, order, axis=axis)
 
 
-def _repeat_all(tensor: Any, times: int, axis: int) -> Any:
+def _repeat_all(tensor: Any, times: int, axis: int) -> Tensor:
     multiples = [1] * (len(tensor.dims) + 1)
     multiples[axis + 1] = times
     wide = tile(expand_dims(tensor, axis + 1), multiples)

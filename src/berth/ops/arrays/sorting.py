@@ -27,8 +27,8 @@ from berth.public import public, public_v1, public_v2
 class TopK(NamedTuple):
     """The largest elements, and where they are."""
 
-    values: Any
-    indices: Any
+    values: Tensor
+    indices: Tensor
 
 
 def _top_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -161,7 +161,7 @@ def _is_ascending(direction: str) -> bool:
     return direction == "ASCENDING"
 
 
-def _backwards(values: Any) -> Any:
+def _backwards(values: Any) -> Tensor:
     """Return numbers whose order is the reverse: for integers, without overflow."""
     if values.dtype.base_dtype in FLOATING:
         return negative(values)

@@ -16,7 +16,7 @@ from berth.ops.convert import to_array
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, host_only
 from berth.ops.rules import broadcast_all, merge_dims
 from berth.ops.shape import Dims, bracketed
-from berth.ops.types import Tensor, TensorLike
+from berth.ops.types import Tensor, TensorLike, TensorList
 from berth.public import public, public_v1
 
 # --- text -----------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ ADD = OpDef(
 )
 
 
-def add_anyway(op: OpDef, x: Any, y: Any, name: str, error: Exception) -> Any:
+def add_anyway(op: OpDef, x: Any, y: Any, name: str, error: Exception) -> Tensor:
     """Add what `op` could not: strings, or a plain `y` that has not the type of `x`.
 
     The second is an error, too; but one that speaks of both types.
@@ -158,7 +158,7 @@ STRING_JOIN = OpDef("StringJoin", "inputs:string*", _joined_type, kernels=host_o
 
 @public("strings.join")
 @public_v1("string_join")
-def string_join(inputs: TensorLike, separator: str = "", name: str | None = None) -> Tensor:
+def string_join(inputs: TensorList, separator: str = "", name: str | None = None) -> Tensor:
     """Join strings, element by element.
 
     >>> string_join(["a", "b"], separator="-").numpy()
@@ -267,7 +267,7 @@ def py_func(
     Tout: Any,
     stateful: bool = True,
     name: str | None = None,
-) -> Tensor:
+) -> Tensor | list[Tensor]:
     """Call a function of Python's, with arrays and for arrays.
 
     What it returns may have any shape; ``set_shape`` says what is known of it.
@@ -280,7 +280,8 @@ def py_func(
             f"Expected func to be callable. Received func={func} of type {type(func)}."
         )
     if is_eager():
-        return _call_now(func, inp)
+        called: Tensor | list[Tensor] = _call_now(func, inp)
+        return called
     is_list = isinstance(Tout, list | tuple)
     types = [as_dtype(dtype) for dtype in (Tout if is_list else [Tout])]
     token = _Token(f"pyfunc_{next(_numbers)}")
@@ -305,7 +306,7 @@ def numpy_function(
     Tout: Any,
     stateful: bool = True,
     name: str | None = None,
-) -> Tensor:
+) -> Tensor | list[Tensor]:
     """Call a function of Python's, with arrays and for arrays, as `py_func` does.
 
     >>> import berth as tf

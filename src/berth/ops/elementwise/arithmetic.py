@@ -1,4 +1,4 @@
-"""Arithmetic: elementwise functions of two operands, conversions, sums of several."""
+"""Arithmetic: element-wise functions of two operands, and sums of several."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from berth.dtypes import (
     NUMBERS,
     REAL,
     DType,
-    as_dtype,
     float32,
     float64,
     int32,
     int64,
 )
-from berth.errors import InvalidArgumentError, UnimplementedError
+from berth.errors import InvalidArgumentError
 from berth.ops.arrays.array import identity
 from berth.ops.arrays.strings import add_anyway
 from berth.ops.builder import apply
-from berth.ops.compose import convert, convert_like, is_eager, is_tensor, scope, type_of
+from berth.ops.compose import convert, convert_like, is_tensor, scope, type_of
+from berth.ops.elementwise.casting import cast
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
-from berth.ops.rules import INEXACT, ON_DEVICES, SIGNED, elementwise, merge_all
+from berth.ops.rules import INEXACT, SIGNED, elementwise, merge_all
 from berth.ops.shape import bracketed, merge
-from berth.ops.types import DTypeLike, Tensor, TensorLike
+from berth.ops.types import Tensor, TensorLike, TensorList
 from berth.public import public, public_v1
 
 # --- functions that NumPy does not have, or has with another meaning ----------------------
@@ -275,96 +275,6 @@ def _check_same(values: Any, clipped: Any) -> None:
         raise ValueError(message) from None
 
 
-# --- conversions --------------------------------------------------------------------------
-
-
-def _cast_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    return ((attrs["DstT"], inputs[0].dims),)
-
-
-def _assign(x: Any, out: Any) -> None:
-    out[...] = x
-
-
-def _assign_real(x: Any, out: Any) -> None:
-    out[...] = x.real
-
-
-def _converter(xp: Any, attrs: Attrs) -> Callable[..., Any]:
-    return _assign if attrs["DstT"].is_complex else _assign_real
-
-
-CAST = elementwise(
-    "Cast", "x:SrcT", _converter, ON_DEVICES, _cast_type, extra_types={"SrcT": ON_DEVICES}
-)
-
-
-@public("cast")
-def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
-    """Return x as elements of another type. Floats are cut off, not rounded.
-
-    >>> cast([1.8, -1.8], "int32").numpy().tolist()
-    [1, -1]
-    """
-    wanted = as_dtype(dtype).base_dtype
-    known = type_of(x)
-    if known is wanted:
-        return convert(x)
-    if known is not None:
-        return _cast(x, wanted, name)
-    with scope("Cast", name) as inner:
-        x = convert(x, None, "x")
-        return x if x.dtype is wanted else _cast(x, wanted, inner)
-
-
-def _cast(x: Any, wanted: DType, name: str | None) -> Any:
-    if not {wanted, x.dtype.base_dtype} <= set(ON_DEVICES):
-        types = f"{x.dtype.base_dtype.type_string} to {wanted.type_string}"
-        where = " [Op:Cast] name: " if is_eager() else ""
-        raise UnimplementedError(None, None, f"Cast {types} is not supported{where}")
-    return apply(CAST, (x,), {"DstT": wanted, "Truncate": False}, name)
-
-
-@public_v1("to_float")
-def to_float(x: TensorLike, name: str = "ToFloat") -> Tensor:
-    """Return x as float32.
-
-    >>> to_float([1, 2]).dtype
-    tf.float32
-    """
-    return cast(x, float32, name)
-
-
-@public_v1("to_double")
-def to_double(x: TensorLike, name: str = "ToDouble") -> Tensor:
-    """Return x as float64.
-
-    >>> to_double([1, 2]).dtype
-    tf.float64
-    """
-    return cast(x, float64, name)
-
-
-@public_v1("to_int32")
-def to_int32(x: TensorLike, name: str = "ToInt32") -> Tensor:
-    """Return x as int32.
-
-    >>> to_int32([1.5]).numpy().tolist()
-    [1]
-    """
-    return cast(x, int32, name)
-
-
-@public_v1("to_int64")
-def to_int64(x: TensorLike, name: str = "ToInt64") -> Tensor:
-    """Return x as int64.
-
-    >>> to_int64([1.5]).dtype
-    tf.int64
-    """
-    return cast(x, int64, name)
-
-
 # --- sums of several ----------------------------------------------------------------------
 
 
@@ -402,7 +312,7 @@ ADD_N = OpDef(
 
 
 @public("add_n", "math.add_n")
-def add_n(inputs: TensorLike, name: str | None = None) -> Tensor:
+def add_n(inputs: TensorList, name: str | None = None) -> Tensor:
     """Add tensors of one shape.
 
     >>> add_n([[1, 2], [3, 4], [5, 6]]).numpy().tolist()

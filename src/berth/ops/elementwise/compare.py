@@ -180,7 +180,7 @@ def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     return apply(BITWISE_XOR, (x, y), {}, name)
 
 
-def both(x: Any, y: Any) -> Any:
+def both(x: Any, y: Any) -> Tensor:
     """Do what ``x & y`` does: logic for truth values, bits for integers."""
     if bool_ in (type_of(x), type_of(y)):
         return apply(LOGICAL_AND, (x, y), {}, "and")
@@ -188,7 +188,7 @@ def both(x: Any, y: Any) -> Any:
         return bitwise_and(_first(x, y), y)
 
 
-def either(x: Any, y: Any) -> Any:
+def either(x: Any, y: Any) -> Tensor:
     """Do what ``x | y`` does: logic for truth values, bits for integers."""
     if bool_ in (type_of(x), type_of(y)):
         return apply(LOGICAL_OR, (x, y), {}, "or")
@@ -196,7 +196,7 @@ def either(x: Any, y: Any) -> Any:
         return bitwise_or(_first(x, y), y)
 
 
-def one_of(x: Any, y: Any) -> Any:
+def one_of(x: Any, y: Any) -> Tensor:
     """Do what ``x ^ y`` does: logic for truth values, bits for integers."""
     with scope("xor") as inner:
         x = _first(x, y)

@@ -7,14 +7,9 @@ from typing import Any
 from berth.dtypes import FLOATING, REAL, float32, float64, int32, int64
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope, type_of
-from berth.ops.elementwise.arithmetic import (
-    FLOOR_DIV,
-    REAL_DIV,
-    cast,
-    check_divisor,
-    quotient_type,
-)
+from berth.ops.elementwise.arithmetic import FLOOR_DIV, REAL_DIV, check_divisor, quotient_type
 from berth.ops.elementwise.blocks import by_blocks
+from berth.ops.elementwise.casting import cast
 from berth.ops.rules import INEXACT, elementwise
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1

@@ -8,7 +8,8 @@ import numpy as np
 
 from berth.dtypes import REAL, DType, as_dtype
 from berth.ops.compose import convert, scope
-from berth.ops.elementwise.arithmetic import cast, clip_by_value
+from berth.ops.elementwise.arithmetic import clip_by_value
+from berth.ops.elementwise.casting import cast
 from berth.ops.types import DTypeLike, Tensor, TensorLike
 from berth.public import public
 

@@ -11,7 +11,7 @@ from berth.ops.arrays import filling
 from berth.ops.builder import apply
 from berth.ops.compose import convert, type_of
 from berth.ops.declare import unary
-from berth.ops.elementwise import arithmetic, quotients
+from berth.ops.elementwise import casting, quotients
 from berth.ops.elementwise.blocks import by_blocks
 from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.nn import activation_gradients as backward
@@ -108,7 +108,7 @@ def _abs_grad(op: RecordedOp, grad: Tensor) -> Tensor:
 @gradient(COMPLEX_ABS)
 def _complex_abs_grad(op: RecordedOp, grad: Tensor) -> Tensor:
     x = op.inputs[0]
-    return arithmetic.cast(grad, x.dtype) * sign(x)
+    return casting.cast(grad, x.dtype) * sign(x)
 
 
 @public("math.conj")
@@ -146,7 +146,7 @@ def _sign_grad(op: RecordedOp, grad: Tensor) -> Tensor:
     # |sign(x)| is 1 for every x, so only the change of the angle contributes.
     turned = grad * conj(direction)
     numerator = direction * (turned - conj(turned))
-    return quotients.divide_no_nan(numerator, arithmetic.cast(2 * abs(x), x.dtype))
+    return quotients.divide_no_nan(numerator, casting.cast(2 * abs(x), x.dtype))
 
 
 @public("round", "math.round")

@@ -16,7 +16,7 @@ from berth.ops.elementwise import compare
 from berth.ops.elementwise.unary import abs as absolute
 from berth.ops.flow.control import Assert
 from berth.ops.reductions.reduction import reduce_all
-from berth.ops.types import Tensor, TensorLike
+from berth.ops.types import TensorLike
 from berth.public import public, public_v1, public_v2
 
 Holds = Callable[[Any, Any], Any]
@@ -216,7 +216,7 @@ def assert_near(
     message: str | None = None,
     summarize: int | None = None,
     name: str | None = None,
-) -> Tensor:
+) -> Any:
     """Fail unless x and y are nearly equal, element by element: ``atol + rtol * abs(y)`` apart.
 
     >>> assert_near([1.0], [1.0])
@@ -230,11 +230,11 @@ def assert_near_v1(
     y: TensorLike,
     rtol: Any = None,
     atol: Any = None,
-    data: TensorLike | None = None,
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
-) -> Tensor:
+) -> Any:
     """Fail unless x and y are nearly equal, as `assert_near`.
 
     >>> assert_near_v1([1.0], [1.0])

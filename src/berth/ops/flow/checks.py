@@ -69,7 +69,7 @@ def _is_at_least(have: Any, wanted: Any) -> Any:
 @public_v2("assert_rank")
 def assert_rank(
     x: TensorLike, rank: Any, message: str | None = None, name: str | None = None
-) -> Tensor:
+) -> Any:
     """Fail unless a tensor has a rank.
 
     >>> assert_rank([1, 2], 1)
@@ -81,11 +81,11 @@ def assert_rank(
 def assert_rank_v1(
     x: TensorLike,
     rank: Any,
-    data: TensorLike | None = None,
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
-) -> Tensor:
+) -> Any:
     """Fail as `assert_rank` does; in a run, with data of one's own.
 
     >>> assert_rank_v1([[1]], 2)
@@ -97,7 +97,7 @@ def assert_rank_v1(
 @public("debugging.assert_rank_at_least")
 def assert_rank_at_least(
     x: TensorLike, rank: Any, message: str | None = None, name: str | None = None
-) -> Tensor:
+) -> Any:
     """Fail unless a tensor has a rank, or a higher one.
 
     >>> assert_rank_at_least([[1, 2]], 1)
@@ -110,11 +110,11 @@ def assert_rank_at_least(
 def assert_rank_at_least_v1(
     x: TensorLike,
     rank: Any,
-    data: TensorLike | None = None,
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
-) -> Tensor:
+) -> Any:
     """Fail as `assert_rank_at_least` does; in a run, with data of one's own.
 
     >>> assert_rank_at_least_v1([[1]], 1)
@@ -126,7 +126,7 @@ def assert_rank_at_least_v1(
 @public("debugging.assert_rank_in")
 def assert_rank_in(
     x: TensorLike, ranks: Any, message: str | None = None, name: str | None = None
-) -> Tensor:
+) -> Any:
     """Fail unless a tensor has one of several ranks.
 
     >>> assert_rank_in([1, 2], [0, 1])
@@ -138,11 +138,11 @@ def assert_rank_in(
 def assert_rank_in_v1(
     x: TensorLike,
     ranks: Any,
-    data: TensorLike | None = None,
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
-) -> Tensor:
+) -> Any:
     """Fail as `assert_rank_in` does; in a run, with data of one's own.
 
     >>> assert_rank_in_v1([[1]], [1, 2])
@@ -155,7 +155,7 @@ def assert_rank_in_v1(
 @public_v1("assert_type")
 def assert_type(
     tensor: TensorLike, tf_type: Any, message: str | None = None, name: str | None = None
-) -> Tensor:
+) -> Any:
     """Fail unless the elements of a tensor are of a type.
 
     >>> assert_type(1.0, "float32")
@@ -173,9 +173,7 @@ def assert_type(
 
 @public("debugging.assert_integer")
 @public_v1("assert_integer")
-def assert_integer(
-    x: TensorLike, message: str | None = None, name: str | None = None
-) -> Tensor:
+def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Any:
     """Fail unless the elements of a tensor are integers.
 
     >>> assert_integer([1, 2])
@@ -195,7 +193,7 @@ def assert_integer(
 @public("debugging.assert_scalar")
 def assert_scalar(
     tensor: TensorLike, message: str | None = None, name: str | None = None
-) -> Tensor:
+) -> Any:
     """Return a tensor; fail unless it has no axes.
 
     >>> int(assert_scalar(3))
@@ -213,7 +211,7 @@ def assert_scalar(
 @public_v1("assert_scalar")
 def assert_scalar_v1(
     tensor: TensorLike, name: str | None = None, message: str | None = None
-) -> Tensor:
+) -> Any:
     """Return a tensor; fail unless it has no axes, as `assert_scalar`.
 
     >>> assert_scalar_v1(1.0).numpy().item()
@@ -278,7 +276,7 @@ def verify_tensor_all_finite(
     t: Any = None,
     msg: Any = None,
     name: str | None = None,
-    x: TensorLike | None = None,
+    x: Any = None,
     message: Any = None,
 ) -> Tensor:
     """Return a tensor; a run fails unless all of its elements are finite.

@@ -41,7 +41,7 @@ def no_op(name: str | None = None) -> Tensor:
 
 
 @public("group")
-def group(*inputs: Any, name: str | None = None) -> Tensor:
+def group(*inputs: Any, name: str | None = None) -> Any:
     """Make an operation that is done when all the inputs are.
 
     Inputs on several devices are gathered on each, so that devices wait for one another once.
@@ -75,7 +75,7 @@ def _flat(items: Any) -> Iterator[Any]:
             yield item
 
 
-def _wait_for(items: Sequence[Any], device: str, name: str | None = None) -> Any:
+def _wait_for(items: Sequence[Any], device: str, name: str | None = None) -> Tensor:
     builder = cast(Composer, current())
     with builder.control_dependencies(items):
         if not device:
@@ -183,10 +183,10 @@ ASSERT = OpDef(
 @public("Assert", "debugging.Assert")
 def Assert(
     condition: TensorLike,
-    data: TensorLike,
+    data: Sequence[TensorLike],
     summarize: int | None = None,
     name: str | None = None,
-) -> Tensor:
+) -> Any:
     """Stop a run, and show some data, unless a condition holds.
 
     >>> import berth as tf

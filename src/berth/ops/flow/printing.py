@@ -201,7 +201,7 @@ PRINT = OpDef(
 @public_v1("Print")
 def Print(
     input_: Any,
-    data: TensorLike,
+    data: Sequence[TensorLike],
     message: str | None = None,
     first_n: int | None = None,
     summarize: int | None = None,

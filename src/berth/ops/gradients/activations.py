@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from berth.ops.builder import apply
-from berth.ops.elementwise.arithmetic import cast
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import less
 from berth.ops.elementwise.unary import abs as absolute
 from berth.ops.elementwise.unary import sigmoid, sign

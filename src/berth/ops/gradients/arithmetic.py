@@ -13,7 +13,6 @@ from berth.ops.arrays.metadata import shape
 from berth.ops.elementwise.arithmetic import (
     ADD,
     ADD_N,
-    CAST,
     FLOOR_DIV,
     FLOOR_MOD,
     MAXIMUM,
@@ -23,11 +22,11 @@ from berth.ops.elementwise.arithmetic import (
     REAL_DIV,
     SQUARED_DIFFERENCE,
     SUB,
-    cast,
     floordiv,
     multiply,
     pow,
 )
+from berth.ops.elementwise.casting import CAST, cast
 from berth.ops.elementwise.compare import (
     BITWISE_AND,
     BITWISE_OR,

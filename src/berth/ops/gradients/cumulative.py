@@ -7,7 +7,7 @@ from typing import Any
 from berth.ops.arrays.filling import ones_like, zeros_like
 from berth.ops.arrays.gathering import where_v2
 from berth.ops.compose import convert
-from berth.ops.elementwise.arithmetic import cast
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import equal, greater, less
 from berth.ops.elementwise.unary import conj, exp, log
 from berth.ops.gradient import RecordedOp, gradient

@@ -10,7 +10,7 @@ from typing import Any
 
 from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.arrays.filling import zeros_like
-from berth.ops.elementwise.arithmetic import cast
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import not_equal
 from berth.ops.elementwise.complex_numbers import (
     ANGLE,

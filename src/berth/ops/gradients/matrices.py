@@ -15,7 +15,7 @@ from berth.ops.arrays.filling import zeros_like
 from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import axis_size
 from berth.ops.builder import apply
-from berth.ops.elementwise.arithmetic import cast
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.complex_numbers import real
 from berth.ops.elementwise.quotients import divide_no_nan
 from berth.ops.elementwise.unary import conj, square
@@ -26,6 +26,7 @@ from berth.ops.linalg.bands import (
     MATRIX_DIAG_PART,
     MATRIX_SET_DIAG,
 )
+from berth.ops.linalg.decompositions import QR, SELF_ADJOINT_EIG, SVD, svd
 from berth.ops.linalg.diagonals import (
     TENSOR_DIAG,
     TENSOR_DIAG_PART,
@@ -45,12 +46,8 @@ from berth.ops.linalg.matrices import (
     MATRIX_INVERSE,
     MATRIX_SOLVE,
     MATRIX_TRIANGULAR_SOLVE,
-    QR,
-    SELF_ADJOINT_EIG,
-    SVD,
     inv,
     solve,
-    svd,
     triangular_solve,
 )
 from berth.ops.linalg.products import matmul

@@ -10,7 +10,7 @@ from berth.ops.arrays.filling import ones_like
 from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import shape
 from berth.ops.builder import apply
-from berth.ops.elementwise.arithmetic import cast
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.unary import rsqrt
 from berth.ops.gradient import RecordedOp, gradient, takes_none
 from berth.ops.nn.bias import BIAS_ADD, BIAS_ADD_GRAD, channels_first

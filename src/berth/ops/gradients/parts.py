@@ -18,7 +18,8 @@ from berth.ops.arrays.metadata import axis_size, shape, size
 from berth.ops.arrays.moving import PAD, PAD_V2, pad
 from berth.ops.arrays.slicing import SLICE, STRIDED_SLICE, STRIDED_SLICE_GRAD, slice
 from berth.ops.builder import apply
-from berth.ops.elementwise.arithmetic import cast, maximum
+from berth.ops.elementwise.arithmetic import maximum
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import greater_equal
 from berth.ops.gradient import RecordedOp, gradient, not_differentiable
 from berth.ops.reductions.segments import UNSORTED_SEGMENT_SUM, unsorted_segment_sum

@@ -37,7 +37,8 @@ from berth.ops.arrays.rearranging import (
 from berth.ops.arrays.scattering import scatter_nd
 from berth.ops.arrays.sets import UNIQUE, UNIQUE_WITH_COUNTS
 from berth.ops.arrays.sorting import IN_TOP_K, TOP_K
-from berth.ops.elementwise.arithmetic import cast, maximum
+from berth.ops.elementwise.arithmetic import maximum
+from berth.ops.elementwise.casting import cast
 from berth.ops.gradient import RecordedOp, gradient, not_differentiable
 from berth.ops.reductions.binning import LOWER_BOUND, UPPER_BOUND
 

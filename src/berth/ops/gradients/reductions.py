@@ -12,7 +12,8 @@ from berth.ops.arrays.broadcasting import broadcast_to
 from berth.ops.arrays.gathering import where_v2
 from berth.ops.arrays.metadata import shape, size
 from berth.ops.builder import apply
-from berth.ops.elementwise.arithmetic import cast, maximum
+from berth.ops.elementwise.arithmetic import maximum
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import equal
 from berth.ops.elementwise.unary import conj
 from berth.ops.gradient import RecordedOp, gradient, not_differentiable

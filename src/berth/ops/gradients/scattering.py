@@ -18,7 +18,7 @@ from berth.ops.arrays.scattering import (
     scatter_nd,
     tensor_scatter_nd_update,
 )
-from berth.ops.elementwise.arithmetic import cast
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import equal
 from berth.ops.gradient import RecordedOp, gradient
 

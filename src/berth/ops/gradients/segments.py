@@ -9,7 +9,8 @@ from berth.ops.arrays.array import reshape
 from berth.ops.arrays.filling import ones_like, zeros_like
 from berth.ops.arrays.gathering import gather, where, where_v2
 from berth.ops.arrays.metadata import shape
-from berth.ops.elementwise.arithmetic import cast, maximum
+from berth.ops.elementwise.arithmetic import maximum
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import equal, greater_equal
 from berth.ops.elementwise.quotients import divide_no_nan
 from berth.ops.elementwise.unary import conj

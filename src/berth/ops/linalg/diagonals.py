@@ -150,7 +150,7 @@ def eye(
             return unit
         if is_tensor(batch_shape) or not is_known(unit.dims):
             return broadcast_to(unit, concat([convert(batch_shape, int32), shape(unit)], 0))
-        return broadcast_to(unit, [*batch_shape, *unit.dims])
+        return broadcast_to(unit, (*batch_shape, *unit.shape.as_list()))
 
 
 # --- diagonals of tensors -----------------------------------------------------------------

@@ -10,11 +10,13 @@ from berth.dtypes import int32
 from berth.ops.arrays.gathering import where_v2
 from berth.ops.arrays.metadata import axis_size
 from berth.ops.compose import convert, convert_like, scope
-from berth.ops.elementwise.arithmetic import cast, maximum
+from berth.ops.elementwise.arithmetic import maximum
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import greater
+from berth.ops.linalg.decompositions import svd
 from berth.ops.linalg.diagonals import eye
 from berth.ops.linalg.linear_systems import cholesky_solve
-from berth.ops.linalg.matrices import cholesky, svd
+from berth.ops.linalg.matrices import cholesky
 from berth.ops.linalg.products import matmul
 from berth.ops.reductions.reduction import reduce_max, reduce_sum
 from berth.ops.rules import INEXACT
@@ -93,8 +95,8 @@ def matrix_rank(
         return reduce_sum(cast(greater(s, tol), int32), -1)
 
 
-def _matrices(a: Any) -> Any:
-    a = convert(a, None, "a")
+def _matrices(value: Any) -> Tensor:
+    a = convert(value, None, "a")
     if a.dtype.base_dtype not in INEXACT:
         raise TypeError(f"Input `a` must have `float`-like `dtype` (saw {a.dtype.name}).")
     if a.dims is not None and len(a.dims) < 2:

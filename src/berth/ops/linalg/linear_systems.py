@@ -41,8 +41,8 @@ def matrix_transpose(
                 )
             perm = [*range(n_axes - 2), n_axes - 1, n_axes - 2]
         else:
-            n_axes = rank(a)
-            perm = concat([range_of(n_axes - 2), [n_axes - 1, n_axes - 2]], 0)
+            last = rank(a) - 1
+            perm = concat([range_of(last - 1), [last, last - 1]], 0)
         return transpose(a, perm, conjugate=conjugate)
 
 

@@ -1,4 +1,4 @@
-"""Matrices inverted, solved for and taken apart: what LAPACK does.
+"""Inverses, determinants and solutions of linear systems, as LAPACK computes them.
 
 All of it works on the last two axes, for as many matrices as the others have. The array
 module's routines return new arrays; one copy of the result is made.
@@ -11,10 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from berth.dtypes import COMPLEX, DType, float32, float64
+from berth.dtypes import COMPLEX, float32, float64
 from berth.errors import InvalidArgumentError
 from berth.ops.builder import apply
-from berth.ops.elementwise.complex_numbers import real
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import ShapeMismatch, common_dims, merge_dims
 from berth.ops.shape import Dims
@@ -26,14 +25,14 @@ _TYPES = (float32, float64, *COMPLEX)
 # --- shapes -------------------------------------------------------------------------------
 
 
-def _at_least_matrix(dims: Dims) -> None:
+def check_matrix(dims: Dims) -> None:
     if dims is not None and len(dims) < 2:
         raise ValueError(f"Shape must be at least rank 2 but is rank {len(dims)}")
 
 
-def _square(dims: Dims) -> Dims:
+def square_dims(dims: Dims) -> Dims:
     """Return the shape of square matrices; ValueError if they are not."""
-    _at_least_matrix(dims)
+    check_matrix(dims)
     if dims is None:
         return None
     rows, columns = dims[-2:]
@@ -47,18 +46,18 @@ def _square(dims: Dims) -> Dims:
 
 
 def square_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    return ((inputs[0].dtype.base_dtype, _square(inputs[0].dims)),)
+    return ((inputs[0].dtype.base_dtype, square_dims(inputs[0].dims)),)
 
 
 def _number_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    dims = _square(inputs[0].dims)
+    dims = square_dims(inputs[0].dims)
     return ((inputs[0].dtype.base_dtype, None if dims is None else dims[:-2]),)
 
 
 def _solved_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     matrix, rhs = inputs
-    dims = _square(matrix.dims)
-    _at_least_matrix(rhs.dims)
+    dims = square_dims(matrix.dims)
+    check_matrix(rhs.dims)
     if dims is None or rhs.dims is None:
         return ((matrix.dtype.base_dtype, None),)
     at_run = "All input tensors must have the same outer dimensions."
@@ -72,8 +71,8 @@ _INCOMPATIBLE = "Input matrix and rhs are incompatible."
 
 def _triangular_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     matrix, rhs = inputs
-    dims = _square(matrix.dims)
-    _at_least_matrix(rhs.dims)
+    dims = square_dims(matrix.dims)
+    check_matrix(rhs.dims)
     if dims is None or rhs.dims is None:
         return ((matrix.dtype.base_dtype, None),)
     batch = common_dims(dims[:-2], rhs.dims[:-2]) or ()
@@ -164,22 +163,22 @@ def _substitute(
         row /= matrix[..., k : k + 1, k : k + 1]
 
 
-def _matrix_op(name: str, arguments: str, infer: Any, bind: Bind) -> OpDef:
+def matrix_op(name: str, arguments: str, infer: Any, bind: Bind) -> OpDef:
     return OpDef(name, arguments, infer, types={"T": _TYPES}, kernels=all_devices(bind, _TYPES))
 
 
-MATRIX_INVERSE = _matrix_op("MatrixInverse", "input:T", square_type, _bind_inverse)
-MATRIX_DETERMINANT = _matrix_op("MatrixDeterminant", "input:T", _number_type, _bind_determinant)
-MATRIX_SOLVE = _matrix_op("MatrixSolve", "matrix:T rhs:T", _solved_type, _bind_solve)
-CHOLESKY = _matrix_op("Cholesky", "input:T", square_type, _bind_cholesky)
-MATRIX_TRIANGULAR_SOLVE = _matrix_op(
+MATRIX_INVERSE = matrix_op("MatrixInverse", "input:T", square_type, _bind_inverse)
+MATRIX_DETERMINANT = matrix_op("MatrixDeterminant", "input:T", _number_type, _bind_determinant)
+MATRIX_SOLVE = matrix_op("MatrixSolve", "matrix:T rhs:T", _solved_type, _bind_solve)
+CHOLESKY = matrix_op("Cholesky", "input:T", square_type, _bind_cholesky)
+MATRIX_TRIANGULAR_SOLVE = matrix_op(
     "MatrixTriangularSolve", "matrix:T rhs:T", _triangular_type, _bind_triangular
 )
 
 # --- taken apart --------------------------------------------------------------------------
 
 
-def _fill_each(function: Callable[[], Sequence[Any]], outputs: Sequence[Any]) -> None:
+def fill_each(function: Callable[[], Sequence[Any]], outputs: Sequence[Any]) -> None:
     for out, part in zip(outputs, function(), strict=True):
         out[...] = part
 
@@ -189,75 +188,12 @@ def _log_determinant_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Out
 
 
 def _bind_log_determinant(launch: Launch) -> Call:
-    return _fill_each, (lambda: launch.xp.linalg.slogdet(launch.inputs[0]), launch.outputs)
+    return fill_each, (lambda: launch.xp.linalg.slogdet(launch.inputs[0]), launch.outputs)
 
 
-def _sizes(dims: Dims) -> tuple[int | None, int | None, int | None]:
-    """Return rows, columns, and the smaller of them."""
-    rows, columns = (None, None) if dims is None else dims[-2:]
-    return rows, columns, None if rows is None or columns is None else min(rows, columns)
-
-
-def _with_batch(dtype: DType, dims: Dims, *sizes: int | None) -> OutputType:
-    return (dtype, None if dims is None else (*dims[:-2], *sizes))
-
-
-def _qr_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    dtype, dims = inputs[0].dtype.base_dtype, inputs[0].dims
-    _at_least_matrix(dims)
-    rows, columns, least = _sizes(dims)
-    inner = rows if attrs["full_matrices"] else least
-    return (_with_batch(dtype, dims, rows, inner), _with_batch(dtype, dims, inner, columns))
-
-
-def _bind_qr(launch: Launch) -> Call:
-    mode = "complete" if launch.attrs["full_matrices"] else "reduced"
-    return _fill_each, (lambda: launch.xp.linalg.qr(launch.inputs[0], mode), launch.outputs)
-
-
-def _svd_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    dtype, dims = inputs[0].dtype.base_dtype, inputs[0].dims
-    _at_least_matrix(dims)
-    rows, columns, least = _sizes(dims)
-    values = _with_batch(dtype, dims, least)
-    if not attrs["compute_uv"]:
-        return (values,)
-    inner = (rows, columns) if attrs["full_matrices"] else (least, least)
-    left = _with_batch(dtype, dims, rows, inner[0])
-    return values, left, _with_batch(dtype, dims, columns, inner[1])
-
-
-def _bind_svd(launch: Launch) -> Call:
-    tensor, attrs = launch.inputs[0], launch.attrs
-
-    def svd() -> Sequence[Any]:
-        if not attrs["compute_uv"]:
-            return (launch.xp.linalg.svd(tensor, compute_uv=False),)
-        left, values, right = launch.xp.linalg.svd(tensor, attrs["full_matrices"])
-        return values, left, right.swapaxes(-1, -2).conj()
-
-    return _fill_each, (svd, launch.outputs)
-
-
-def _eigen_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    dtype, dims = inputs[0].dtype.base_dtype, _square(inputs[0].dims)
-    values = (dtype, None if dims is None else dims[:-1])
-    return (values, (dtype, dims)) if attrs["compute_v"] else (values,)
-
-
-def _bind_eigen(launch: Launch) -> Call:
-    tensor = launch.inputs[0]
-    if launch.attrs["compute_v"]:
-        return _fill_each, (lambda: launch.xp.linalg.eigh(tensor), launch.outputs)
-    return _fill_each, (lambda: (launch.xp.linalg.eigvalsh(tensor),), launch.outputs)
-
-
-LOG_MATRIX_DETERMINANT = _matrix_op(
+LOG_MATRIX_DETERMINANT = matrix_op(
     "LogMatrixDeterminant", "input:T", _log_determinant_type, _bind_log_determinant
 )
-QR = _matrix_op("Qr", "input:T", _qr_type, _bind_qr)
-SVD = _matrix_op("Svd", "input:T", _svd_type, _bind_svd)
-SELF_ADJOINT_EIG = _matrix_op("SelfAdjointEigV2", "input:T", _eigen_type, _bind_eigen)
 
 # --- what users call ----------------------------------------------------------------------
 
@@ -341,67 +277,3 @@ def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
     [[2.0, 0.0], [1.0, 1.0]]
     """
     return apply(CHOLESKY, (input,), {}, name)
-
-
-class Qr(NamedTuple):
-    """An orthogonal and a triangular factor."""
-
-    q: Any
-    r: Any
-
-
-@public("linalg.qr")
-@public_v1("qr")
-def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Qr:
-    """Return matrices as products of one with orthonormal columns and an upper triangular one.
-
-    >>> qr([[1.0, 0.0], [0.0, 1.0]]).r.numpy().shape
-    (2, 2)
-    """
-    return Qr(*apply(QR, (input,), {"full_matrices": bool(full_matrices)}, name))
-
-
-@public("linalg.svd")
-@public_v1("svd")
-def svd(
-    tensor: TensorLike,
-    full_matrices: bool = False,
-    compute_uv: bool = True,
-    name: str | None = None,
-) -> Tensor:
-    """Return singular values s, and u and v with u diag(s) vᴴ = x unless only s is asked for.
-
-    >>> svd([[0.0, 2.0], [1.0, 0.0]], compute_uv=False).numpy().tolist()
-    [2.0, 1.0]
-    """
-    attrs = {"full_matrices": bool(full_matrices), "compute_uv": bool(compute_uv)}
-    parts = apply(SVD, (tensor,), attrs, name)
-    if not compute_uv:
-        return real(parts)
-    values, left, right = parts
-    return real(values), left, right
-
-
-@public("linalg.eigh")
-@public_v1("self_adjoint_eig")
-def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Any, Any]:
-    """Return eigenvalues, the least first, and eigenvectors of self-adjoint matrices.
-
-    Only the lower triangle is looked at.
-
-    >>> eigh([[2.0, 0.0], [0.0, 1.0]])[0].numpy().tolist()
-    [1.0, 2.0]
-    """
-    values, vectors = apply(SELF_ADJOINT_EIG, (tensor,), {"compute_v": True}, name)
-    return values, vectors
-
-
-@public("linalg.eigvalsh")
-@public_v1("self_adjoint_eigvals")
-def eigvalsh(tensor: TensorLike, name: str | None = None) -> Tensor:
-    """Return the eigenvalues of self-adjoint matrices, the least first.
-
-    >>> eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy().tolist()
-    [1.0, 2.0]
-    """
-    return apply(SELF_ADJOINT_EIG, (tensor,), {"compute_v": False}, name)

@@ -155,7 +155,7 @@ def matmul(
         return _multiply(conj(a) if adjoint_a else a, conj(b) if adjoint_b else b, turns, inner)
 
 
-def _multiply(a: Any, b: Any, turns: tuple[bool, bool], name: str) -> Any:
+def _multiply(a: Any, b: Any, turns: tuple[bool, bool], name: str) -> Tensor:
     if all(tensor.dims is not None and len(tensor.dims) <= 2 for tensor in (a, b)):
         attrs = {"transpose_a": turns[0], "transpose_b": turns[1]}
         return apply(MATMUL, (a, b), attrs, name)

@@ -137,7 +137,7 @@ def _prepared(labels: Labels, tensor: Any, kept: Sequence[str]) -> Operand:
     return left, reduce_sum(tensor, np.array(axes, np.int32))
 
 
-def _turned(labels: Labels, tensor: Any, wanted: Labels) -> Any:
+def _turned(labels: Labels, tensor: Tensor, wanted: Labels) -> Tensor:
     """Put axes in another order, or on diagonals."""
     if ELLIPSIS not in labels:
         wanted = without(wanted, ELLIPSIS)
@@ -197,13 +197,13 @@ def tensordot(a: TensorLike, b: TensorLike, axes: AxisLike, name: str | None = N
     with scope("Tensordot", name):
         a = convert_like(a, type_of(b), "a")
         b = convert_like(b, type_of(a), "b")
-        axes = getattr(axes, "value", axes)
-        if not is_integer(axes):
-            axes = _chosen_axes(axes)
+        chosen: Any = getattr(axes, "value", axes)
+        if not is_integer(chosen):
+            chosen = _chosen_axes(chosen)
         if a.dims is None or b.dims is None:
-            return _tensordot_of_any_rank(a, b, axes)
+            return _tensordot_of_any_rank(a, b, chosen)
         rank_a, rank_b = len(a.dims), len(b.dims)
-        axes_a, axes_b = _axes_in_range(axes, rank_a, rank_b)
+        axes_a, axes_b = _axes_in_range(chosen, rank_a, rank_b)
         names = ascii_letters[: rank_a + rank_b]
         labels_a, labels_b = list(names[:rank_a]), list(names[rank_a:])
         for axis_a, axis_b in zip(axes_a, axes_b, strict=True):
@@ -240,7 +240,7 @@ def _axes_in_range(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list
     return [axis % rank_a for axis in axes[0]], [axis % rank_b for axis in axes[1]]
 
 
-def _tensordot_of_any_rank(a: Any, b: Any, axes: Any) -> Any:
+def _tensordot_of_any_rank(a: Any, b: Any, axes: Any) -> Tensor:
     """Sum over axes of two tensors, whatever else they have."""
     if not is_integer(axes):
         a, b = _turn(a, axes[0], is_first=False), _turn(b, axes[1], is_first=True)

@@ -14,8 +14,9 @@ from berth.dtypes import FLOATING, REAL, DType, float32
 from berth.ops.arrays.joining import concat
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
-from berth.ops.elementwise.arithmetic import cast, multiply
+from berth.ops.elementwise.arithmetic import multiply
 from berth.ops.elementwise.blocks import in_blocks
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.special import erfc
 from berth.ops.elementwise.unary import negative, relu, sigmoid, tanh
 from berth.ops.opdef import Attrs, OpDef

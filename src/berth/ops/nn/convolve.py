@@ -52,14 +52,14 @@ def _image_format(data_format: str | None) -> tuple[int, str]:
 
 @public_v1("nn.conv1d")
 def conv1d_v1(
-    value: TensorLike | None = None,
-    filters: TensorLike | None = None,
+    value: Any = None,
+    filters: Any = None,
     stride: Any = None,
     padding: Any = None,
     use_cudnn_on_gpu: bool | None = None,
     data_format: str | None = None,
     name: str | None = None,
-    input: TensorLike | None = None,
+    input: Any = None,
     dilations: Any = None,
 ) -> Tensor:
     """Do as `conv1d`, with the arguments of TensorFlow 1.

@@ -18,8 +18,9 @@ from berth.ops.arrays.metadata import shape
 from berth.ops.arrays.moving import transpose
 from berth.ops.builder import apply
 from berth.ops.compose import convert, convert_like, scope
-from berth.ops.elementwise.arithmetic import add, cast
+from berth.ops.elementwise.arithmetic import add
 from berth.ops.elementwise.blocks import in_blocks
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import greater_equal, less_equal, logical_and
 from berth.ops.elementwise.unary import exp, log, negative
 from berth.ops.nn.activations import BEND_LENGTH, bend, softplus
@@ -56,7 +57,7 @@ def softmax_cross_entropy_with_logits(
             around, other = Around.of(logits, axis), Around.of(labels, axis)
             loss = softmax_cross_entropy_with_logits(other.block, around.block, 1)
             return around.without_axis(loss)
-        order = order_to_last(logits.dims, axis)
+        order = None if logits.dims is None else order_to_last(logits.dims, axis)
         if order is not None:
             wide, labels = transpose(wide, order), transpose(labels, order)
         matrices = _as_matrix(wide), _as_matrix(labels)
@@ -83,8 +84,8 @@ def softmax_cross_entropy_with_logits_v2(
 
 @public_v1("nn.softmax_cross_entropy_with_logits")
 def softmax_cross_entropy_with_logits_v1(
-    labels: TensorLike | None = None,
-    logits: TensorLike | None = None,
+    labels: Any = None,
+    logits: Any = None,
     dim: int = -1,
     name: str | None = None,
     axis: int | None = None,
@@ -125,7 +126,7 @@ def sparse_softmax_cross_entropy_with_logits(
 
 @public_v1("nn.sparse_softmax_cross_entropy_with_logits")
 def sparse_softmax_cross_entropy_with_logits_v1(
-    labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
+    labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
     """Return the same, with TensorFlow 1's complaint if an argument is missing.
 
@@ -217,7 +218,7 @@ SIGMOID_CROSS_ENTROPY = elementwise(
 
 @public("nn.sigmoid_cross_entropy_with_logits")
 def sigmoid_cross_entropy_with_logits(
-    labels: TensorLike | None = None, logits: TensorLike | None = None, name: str | None = None
+    labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
     """Return the cross entropy of probabilities with the sigmoid of logits, each by itself.
 
@@ -248,11 +249,11 @@ def weighted_cross_entropy_with_logits(
 
 @public_v1("nn.weighted_cross_entropy_with_logits")
 def weighted_cross_entropy_with_logits_v1(
-    labels: TensorLike | None = None,
-    logits: TensorLike | None = None,
+    labels: Any = None,
+    logits: Any = None,
     pos_weight: Any = None,
     name: str | None = None,
-    targets: TensorLike | None = None,
+    targets: Any = None,
 ) -> Tensor:
     """Return the same; `targets` is an older name of `labels`.
 
@@ -263,7 +264,9 @@ def weighted_cross_entropy_with_logits_v1(
     return weighted_cross_entropy_with_logits(labels, logits, pos_weight, name)
 
 
-def _same_shape(first: Any, second: Any, names: str = "`logits` and `labels`") -> Any:
+def _same_shape(
+    first: Any, second: Any, names: str = "`logits` and `labels`"
+) -> tuple[Tensor, Tensor]:
     """Return both as tensors of one type; ValueError if their shapes are known to differ."""
     first = convert(first, None, "logits")
     second = convert_like(second, first.dtype.base_dtype, "labels")
@@ -283,7 +286,7 @@ def _same_shape(first: Any, second: Any, names: str = "`logits` and `labels`") -
 @public("nn.log_poisson_loss")
 def log_poisson_loss(
     targets: TensorLike,
-    log_input: Any,
+    log_input: TensorLike,
     compute_full_loss: bool = False,
     name: str | None = None,
 ) -> Tensor:
@@ -295,13 +298,13 @@ def log_poisson_loss(
     [1.0, 1.0]
     """
     with scope("log_poisson_loss", name):
-        log_input, targets = _same_shape(log_input, targets, "`log_input` and `targets`")
-        loss = exp(log_input) - log_input * targets
+        log_mean, counts = _same_shape(log_input, targets, "`log_input` and `targets`")
+        loss = exp(log_mean) - log_mean * counts
         if not compute_full_loss:
             return loss
-        term = targets * log(targets) - targets + 0.5 * log(2 * math.pi * targets)
-        is_small = logical_and(greater_equal(targets, 0), less_equal(targets, 1))
-        return loss + where_v2(is_small, zeros_like(targets), term)
+        term = counts * log(counts) - counts + 0.5 * log(2 * math.pi * counts)
+        is_small = logical_and(greater_equal(counts, 0), less_equal(counts, 1))
+        return loss + where_v2(is_small, zeros_like(counts), term)
 
 
 def _number_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:

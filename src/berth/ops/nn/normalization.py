@@ -14,17 +14,19 @@ from berth.ops.arrays.filling import zeros_like
 from berth.ops.arrays.gathering import gather
 from berth.ops.arrays.metadata import shape
 from berth.ops.compose import convert, is_integer, scope
-from berth.ops.elementwise.arithmetic import add, cast, multiply, squared_difference, subtract
+from berth.ops.elementwise.arithmetic import add, multiply, squared_difference, subtract
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.quotients import divide_no_nan
 from berth.ops.elementwise.unary import negative, reciprocal, rsqrt, square
 from berth.ops.reductions.reduction import reduce_mean, reduce_prod, reduce_sum
+from berth.ops.shape import is_known
 from berth.ops.types import AxisLike, Tensor, TensorLike
 from berth.public import public, public_v1, public_v2
 
 # --- moments ------------------------------------------------------------------------------
 
 
-def _wide(x: Any) -> Any:
+def _wide(x: Tensor) -> Tensor:
     """Return what to compute in: half floats are too short to add up many."""
     return cast(x, float32) if x.dtype.base_dtype is float16 else x
 
@@ -148,8 +150,8 @@ def sufficient_statistics(
     with scope("sufficient_statistics", name):
         x = convert(x, None, "x")
         dtype = x.dtype.base_dtype
-        sizes = None if x.dims is None else [x.dims[axis] for axis in axes]
-        if sizes is not None and None not in sizes:
+        sizes = None if x.dims is None else tuple(x.dims[axis] for axis in axes)
+        if is_known(sizes):
             count = constant(math.prod(sizes), dtype)
         else:
             count = reduce_prod(gather(cast(shape(x), dtype), axes), name="count")

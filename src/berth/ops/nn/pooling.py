@@ -213,7 +213,7 @@ def _as_images(
     padding: Any,
     data_format: str,
     name: str,
-) -> Any:
+) -> Tensor:
     """Pool sequences as images of one row."""
     check_choice("MaxPool", "data_format", data_format, ("NWC", "NCW"))
     axis, wide = (1, "NHWC") if data_format == "NWC" else (2, "NCHW")
@@ -247,7 +247,7 @@ def max_pool_with_argmax(
     output_dtype: Any = int64,
     include_batch_in_index: bool = False,
     name: str | None = None,
-) -> Tensor:
+) -> MaxPoolWithArgmax:
     """Return the largest element of each window, and its position in its flattened image.
 
     >>> images = [[[[1.0], [5.0]], [[3.0], [2.0]]]]
@@ -276,7 +276,7 @@ def max_pool_with_argmax_v1(
     name: str | None = None,
     output_dtype: Any = None,
     include_batch_in_index: bool = False,
-) -> Tensor:
+) -> MaxPoolWithArgmax:
     """Do as `max_pool_with_argmax`, with the arguments of TensorFlow 1.
 
     >>> best, where = max_pool_with_argmax_v1([[[[1.0], [2.0]], [[3.0], [4.0]]]], 2, 2, "VALID")

@@ -113,7 +113,7 @@ def log_softmax(
     return _along(LOG_SOFTMAX, logits, either_name("axis", axis, "dim", dim), name)
 
 
-def _along(op: OpDef, logits: Any, axis: Any, name: str | None) -> Any:
+def _along(op: OpDef, logits: Any, axis: Any, name: str | None) -> Tensor:
     logits = convert(logits, None, "logits")
     axis = -1 if axis is None else int(axis)
     if logits.dims is None and axis != -1:

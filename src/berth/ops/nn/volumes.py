@@ -196,7 +196,7 @@ def _channels_last(volumes: Any, data_format: str) -> Any:
     return transpose(volumes, _LAST) if data_format == "NCDHW" else volumes
 
 
-def _channels_back(volumes: Any, data_format: str) -> Any:
+def _channels_back(volumes: Any, data_format: str) -> Tensor:
     return transpose(volumes, _FIRST) if data_format == "NCDHW" else volumes
 
 
@@ -220,7 +220,8 @@ def _seen(volumes: Any, steps: _Steps, padding: str) -> Any:
         missing = (n_out - 1) * stride + reach - n_in
         missing = max(missing, 0) if isinstance(missing, int) else maximum(missing, 0)
         before = missing // 2
-        volumes = pad(volumes, [[0, 0], [before, missing - before], [0, 0], [0, 0], [0, 0]])
+        paddings: Any = [[0, 0], [before, missing - before], [0, 0], [0, 0], [0, 0]]
+        volumes = pad(volumes, paddings)
     else:
         n_out = (n_in - reach) // stride + 1
     span = (n_out - 1) * stride + 1
@@ -236,7 +237,7 @@ def _pool(
     padding: str,
     data_format: str,
     name: str | None,
-) -> Any:
+) -> Tensor:
     """Take the pools of images, and then of what came of them along the depth."""
     data_format = data_format or "NDHWC"
     sizes = spread(windows[0], "ksize", data_format, 3)
@@ -252,8 +253,8 @@ def _pool(
         volumes = _channels_last(_volumes(input, op_name, "tensor_in"), data_format)
         check_type(op_name, "T", volumes.dtype.base_dtype, FLOATING)
         volumes = _as_volumes(pool(_as_images(volumes), size, stride, padding), volumes)
-        columns = [axis_size(volumes, axis) for axis in (0, 1)]
-        columns = reshape(volumes, [*columns, -1, axis_size(volumes, 4)])
+        outer_axes = [axis_size(volumes, axis) for axis in (0, 1)]
+        columns = reshape(volumes, [*outer_axes, -1, axis_size(volumes, 4)])
         pooled = pool(columns, [depth, 1], [step, 1], padding)
         outer_sizes = [axis_size(pooled, axis) for axis in (0, 1)]
         inner_sizes = [axis_size(volumes, axis) for axis in (2, 3, 4)]

@@ -259,7 +259,7 @@ def truncated_normal(
 
 def _scaled(
     op: OpDef, arguments: tuple[Any, Any, Any], dtype: DType, seed: int | None, name: str
-) -> Any:
+) -> Tensor:
     shape, mean, stddev = arguments
     shape = convert_like(shape, int32, "shape")
     mean = convert(mean, dtype, "mean")
@@ -268,7 +268,7 @@ def _scaled(
     return add(multiply(sample, stddev, name="mul"), mean, name=name)
 
 
-def _sample(op: OpDef, shape: Any, dtype: DType, seed: int | None) -> Any:
+def _sample(op: OpDef, shape: Any, dtype: DType, seed: int | None) -> Tensor:
     return apply(op, (shape,), {"dtype": dtype, **_seeds(seed)})
 
 

@@ -270,7 +270,7 @@ def stateless_truncated_normal(
         return _scaled(STATELESS_TRUNCATED_NORMAL, arguments, as_dtype(dtype), inner)
 
 
-def _scaled(op: OpDef, arguments: tuple[Any, ...], dtype: DType, name: str) -> Any:
+def _scaled(op: OpDef, arguments: tuple[Any, ...], dtype: DType, name: str) -> Tensor:
     shape, seed, mean, stddev = arguments
     shape = convert_like(shape, int32, "shape")
     mean, stddev = convert(mean, dtype, "mean"), convert(stddev, dtype, "stddev")

@@ -12,7 +12,8 @@ from berth.ops.arrays.metadata import axis_size
 from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope, type_of
-from berth.ops.elementwise.arithmetic import cast, clip_by_value
+from berth.ops.elementwise.arithmetic import clip_by_value
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import equal, less
 from berth.ops.elementwise.unary import floor
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices

@@ -125,7 +125,7 @@ CUMULATIVE_LOGSUMEXP = _scan(
 
 def _cumulate(
     op: OpDef, x: Any, axis: Any, exclusive: bool, reverse: bool, name: str | None
-) -> Any:
+) -> Tensor:
     with scope(op.name, name) as inner:
         x = convert(x, None, "x")
         attrs = {"exclusive": bool(exclusive), "reverse": bool(reverse)}

@@ -16,19 +16,12 @@ from berth.ops.arrays.indexed_slices import IndexedSlices
 from berth.ops.arrays.metadata import rank, size
 from berth.ops.arrays.moving import transpose
 from berth.ops.compose import convert, is_integer, scope
-from berth.ops.elementwise.arithmetic import (
-    add_n,
-    cast,
-    divide,
-    maximum,
-    minimum,
-    multiply,
-    pow,
-)
+from berth.ops.elementwise.arithmetic import add_n, divide, maximum, minimum, multiply, pow
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import greater
 from berth.ops.elementwise.complex_numbers import complex, real
 from berth.ops.elementwise.unary import abs, conj, is_finite, rsqrt, sqrt, square
-from berth.ops.linalg.matrices import svd
+from berth.ops.linalg.decompositions import svd
 from berth.ops.reductions.reduction import reduce_max, reduce_sum
 from berth.ops.types import AxisLike, Tensor, TensorLike
 from berth.public import public, public_v1, public_v2
@@ -184,7 +177,7 @@ def _values(tensor: Any) -> Any:
     return tensor.values if isinstance(tensor, IndexedSlices) else tensor
 
 
-def _with_values(tensor: Any, values: Any) -> Any:
+def _with_values(tensor: Any, values: Tensor) -> Any:
     """Return rows with other values, or just the values."""
     if isinstance(tensor, IndexedSlices):
         return IndexedSlices(values, tensor.indices, tensor.dense_shape)
@@ -192,9 +185,7 @@ def _with_values(tensor: Any, values: Any) -> Any:
 
 
 @public("clip_by_norm")
-def clip_by_norm(
-    t: Any, clip_norm: Any, axes: AxisLike = None, name: str | None = None
-) -> Tensor:
+def clip_by_norm(t: Any, clip_norm: Any, axes: AxisLike = None, name: str | None = None) -> Any:
     """Shorten a tensor, or its vectors along axes, to a euclidean norm; keep what is shorter.
 
     >>> clip_by_norm([3.0, 4.0], 2.5).numpy().tolist()

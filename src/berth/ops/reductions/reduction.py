@@ -184,7 +184,7 @@ MEAN = _reduction("Mean", _bind_mean, NUMBERS, _mean_scratch)
 
 def _reduce(
     op: OpDef, tensor: Any, axis: Any, keepdims: Any, name: str | None, old: tuple[Any, Any]
-) -> Any:
+) -> Tensor:
     axis = either_name("axis", axis, "reduction_indices", old[0])
     keepdims = either_name("keepdims", keepdims, "keep_dims", old[1])
     if axis is not None:

@@ -17,7 +17,8 @@ from berth.ops.arrays.array import expand_dims
 from berth.ops.arrays.filling import ones_like
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
-from berth.ops.elementwise.arithmetic import cast, maximum, truediv
+from berth.ops.elementwise.arithmetic import maximum, truediv
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.quotients import truncatediv
 from berth.ops.elementwise.unary import sqrt
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices

@@ -16,7 +16,7 @@ from berth.ops.arrays.metadata import shape, size
 from berth.ops.builder import current
 from berth.ops.compose import Composer, convert, is_integer, scope
 from berth.ops.elementwise.arithmetic import add, maximum, minimum, multiply, subtract, truediv
-from berth.ops.elementwise.arithmetic import cast as cast_to
+from berth.ops.elementwise.casting import cast as cast_to
 from berth.ops.elementwise.compare import greater_equal, less, less_equal, not_equal
 from berth.ops.elementwise.complex_numbers import real
 from berth.ops.elementwise.unary import conj, exp, is_finite, log, sqrt, square

@@ -9,14 +9,14 @@ from berth.ops.arrays.filling import zeros_like
 from berth.ops.compose import convert, is_tensor, scope, type_of
 from berth.ops.elementwise.arithmetic import add, add_n, multiply
 from berth.ops.shape import merge, read_dims
-from berth.ops.types import ShapeLike, Tensor, TensorLike
+from berth.ops.types import ShapeLike, Tensor, TensorLike, TensorList
 from berth.public import public, public_v1
 
 
 @public("math.accumulate_n")
 @public_v1("accumulate_n")
 def accumulate_n(
-    inputs: TensorLike,
+    inputs: TensorList,
     shape: ShapeLike | None = None,
     tensor_dtype: Any = None,
     name: str | None = None,
@@ -27,7 +27,8 @@ def accumulate_n(
     [4, 6]
     """
     dims = read_dims(shape)
-    for tensor in filter(is_tensor, inputs):
+    tensors: list[Any] = [tensor for tensor in inputs if is_tensor(tensor)]
+    for tensor in tensors:
         dims = merge(dims, tensor.dims)
     total = add_n(inputs, name)
     if tensor_dtype is not None and as_dtype(tensor_dtype) is not total.dtype.base_dtype:
