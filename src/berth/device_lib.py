@@ -76,12 +76,12 @@ def _describe(device: Device, devices: Sequence[Device]) -> DeviceAttributes:
 
 
 def _locality(gpu: Device, devices: Sequence[Device]) -> DeviceLocality:
-    if gpu.device_type != "GPU":
+    if gpu.is_host:
         return DeviceLocality()
     numa_node = gpu.hardware.info.numa_node
     locality = DeviceLocality(bus_id=numa_node + 1, numa_node=numa_node)
     for other in devices:
-        if other is gpu or other.device_type != "GPU":
+        if other is gpu or other.device_type != gpu.device_type:
             continue
         if other.hardware is gpu.hardware:
             kind, strength = "SAME_DEVICE", 1000

@@ -1,7 +1,7 @@
 """The kinds of devices: what berth has to know of "CPU" and "GPU" beyond their names.
 
-Everything else asks a device for a capability (`Device.is_host`, `Device.kind.priority`) and
-never compares its type. A third kind of device is one more row here, and its backend.
+The rest of berth reads a capability (`Device.is_host`, `Device.kind.priority`) and never
+compares a type. A third kind of device is one more row here, and its backend.
 """
 
 from __future__ import annotations
@@ -21,15 +21,25 @@ class DeviceKind(NamedTuple):
     """Of the arena; ``{index}`` is the number of the logical device."""
     has_limit: bool
     """Its memory is bounded by an allocator's limit, and reserved at once without growth."""
+    how_to_get_one: str = ""
+    """Advice for a program that asks for one on a machine that has none."""
 
 
 _OTHER_PRIORITY = 50
 _KINDS = (
     DeviceKind("CPU", True, 70, "cpu", False),
-    DeviceKind("GPU", False, 210, "GPU_{index}_bfc", True),
+    DeviceKind(
+        "GPU",
+        False,
+        210,
+        "GPU_{index}_bfc",
+        True,
+        "Simulated GPUs work anywhere: set BERTH_SIM=4xT4, for instance.",
+    ),
 )
 DEVICE_TYPES = tuple(kind.type for kind in _KINDS)
 HOST_TYPE = next(kind.type for kind in _KINDS if kind.is_host)
+ACCELERATOR_TYPES = tuple(kind.type for kind in _KINDS if not kind.is_host)
 _BY_TYPE = {kind.type: kind for kind in _KINDS}
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, TypeVar, cast
@@ -27,6 +28,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from berth.backends.base import Backend, HiddenDevice
+from berth.backends.kinds import ACCELERATOR_TYPES, DEVICE_TYPES, HOST_TYPE, kind_of
 from berth.callsite import CallSite, call_site
 from berth.devices.device import Device, LogicalDeviceConfiguration
 from berth.devices.full_name import parse_full_name, parse_local_name
@@ -59,30 +61,37 @@ def _one_at_a_time(method: Method) -> Method:
 class Devices:
     """What a program can see and use, and what it has chosen."""
 
-    def __init__(self, host: Backend, gpus: Backend | None, env: Mapping[str, str]) -> None:
-        enabled = env.get("TF_ENABLED_DEVICE_TYPES")
-        shown = list_hardware(gpus) if gpus and _is_enabled("GPU", enabled) else []
+    def __init__(
+        self, host: Backend, accelerators: Sequence[Backend], env: Mapping[str, str]
+    ) -> None:
+        self.accelerators = accelerators
+        self._enabled_types = env.get("TF_ENABLED_DEVICE_TYPES")
+        shown = [h for each in accelerators for h in list_hardware(each) if self._is_enabled(h)]
         usable, ignored, complaint = split_usable(
             shown, env.get("TF_MIN_GPU_MULTIPROCESSOR_COUNT")
         )
         [cpu] = list_hardware(host)
-        self.maker = DeviceMaker(cpu, usable, len(shown), env)
+        n_platform = Counter(h.info.device_type for h in shown)
+        self.maker = DeviceMaker(cpu, usable, n_platform, env)
         for message in [complaint, *(gpu.message for gpu in ignored)]:
-            self.maker.say(logging.INFO, message)
-        self.gpu_backend = gpus
+            self.maker.log_once(logging.INFO, message)
         self.ignored: Sequence[IgnoredGpu] = ignored
         self.opened_by: CallSite | None = None
         self.opened: tuple[Device, ...] = ()
         self._lock = threading.RLock()
-        self._n_platform = len(shown)
         self._hardware = {h.device: h for h in [cpu, *usable]}
         self._visible = list(self._hardware)
         self._growth: dict[PhysicalDevice, bool | None] = {h.device: None for h in usable}
         self._split: dict[PhysicalDevice, Sequence[LogicalDeviceConfiguration]] = {}
         self._adopted = DeviceOptions()
-        """What tf.config has no verb for, and only a ConfigProto can ask."""
+        """What tf.config has no function for, and only a ConfigProto can ask."""
 
     # --- what there is ---------------------------------------------------------------
+
+    @property
+    def gpu_backend(self) -> Backend | None:
+        """The backend of the GPUs, if there is one."""
+        return next(iter(self.accelerators), None)
 
     def physical(self) -> list[PhysicalDevice]:
         return list(self._hardware)
@@ -92,14 +101,14 @@ class Devices:
 
     def hidden(self) -> Sequence[HiddenDevice]:
         """List the GPUs of the machine that a setting keeps from this process."""
-        if self.gpu_backend is None:
-            return ()
-        disabled = self.gpu_backend.devices() if self._n_platform == 0 else ()
-        reason = "TF_ENABLED_DEVICE_TYPES names no GPU"
-        return [
-            *(HiddenDevice(gpu, reason) for gpu in disabled),
-            *self.gpu_backend.hidden(),
-        ]
+        hidden: list[HiddenDevice] = []
+        for backend in self.accelerators:
+            for hardware in list_hardware(backend):
+                if not self._is_enabled(hardware):
+                    reason = f"TF_ENABLED_DEVICE_TYPES names no {hardware.info.device_type}"
+                    hidden.append(HiddenDevice(hardware.info, reason))
+            hidden += backend.hidden()
+        return hidden
 
     # --- what the program chooses ----------------------------------------------------
 
@@ -166,21 +175,14 @@ class Devices:
             raise
 
     def _adopt(self, options: DeviceOptions) -> None:
-        n_cpus = options.device_count.get("CPU", 1)
-        gpus = [device for device in self._hardware if device.device_type == "GPU"]
-        visible = _listed(options.visible_device_list, gpus)
-        visible = visible[: options.device_count.get("GPU", len(visible))]
+        n_cpus = options.device_count.get(HOST_TYPE, 1)
         if n_cpus == 0:
-            self.set_visible([], "CPU")
+            self.set_visible([], HOST_TYPE)
         elif n_cpus > 1:
-            cpu = next(device for device in self._hardware if device.device_type == "CPU")
+            [cpu] = self._of_type(HOST_TYPE)
             self.set_split(cpu, [LogicalDeviceConfiguration()] * n_cpus)
-        self.set_visible(visible, "GPU")
-        for gpu, division in zip(visible, options.virtual_devices, strict=False):
-            self.set_split(gpu, parts_of(division))
-        if options.allow_growth:
-            for gpu in visible:
-                self.set_growth(gpu, True)
+        for device_type in ACCELERATOR_TYPES:
+            self._adopt_accelerators(device_type, options.of_type(device_type))
         adopted = DeviceOptions(
             memory_fraction=options.memory_fraction,
             system_memory_mb=options.system_memory_mb,
@@ -193,10 +195,20 @@ class Devices:
             )
             self._adopted = adopted
 
+    def _adopt_accelerators(self, device_type: str, options: DeviceOptions) -> None:
+        visible = _listed(options.visible_device_list, self._of_type(device_type))
+        visible = visible[: options.device_count.get(device_type, len(visible))]
+        self.set_visible(visible, device_type)
+        for device, division in zip(visible, options.virtual_devices, strict=False):
+            self.set_split(device, parts_of(division))
+        if options.allow_growth is not None:
+            for device in visible:
+                self.set_growth(device, options.allow_growth)
+
     def details(self, device: PhysicalDevice) -> dict[str, Any]:
         """Tell a GPU's model and capability; nothing of a CPU."""
         info = self._hardware[device].info
-        if info.device_type == "CPU":
+        if kind_of(info.device_type).is_host:
             return {}
         details: dict[str, Any] = {"device_name": info.model}
         if info.compute_capability is not None:
@@ -209,25 +221,28 @@ class Devices:
 
     def options(self) -> DeviceOptions:
         """Say the program's choices in the terms of a ConfigProto (§2.4)."""
-        visible = [device for device in self._hardware if device in self._visible]
-        gpus = [device for device in visible if device.device_type == "GPU"]
-        count = {"CPU": 0, "GPU": 0}
-        for device in visible:
+        count = dict.fromkeys(DEVICE_TYPES, 0)
+        for device in (each for each in self._hardware if each in self._visible):
             count[device.device_type] += len(self._split.get(device, [device]))
+        first, *others = (self._accelerator_options(each, count) for each in ACCELERATOR_TYPES)
+        return first._replace(other_types=dict(zip(ACCELERATOR_TYPES[1:], others, strict=True)))
+
+    def _accelerator_options(self, device_type: str, count: dict[str, int]) -> DeviceOptions:
+        devices = [each for each in self._of_type(device_type) if each in self._visible]
         # A split of any device, even a hidden one, switches growth off: TensorFlow's rule.
         is_split = bool(self._split)
-        if is_split and any(self._growth[gpu] for gpu in gpus):
-            self.maker.say(
+        if is_split and any(self._growth[each] for each in devices):
+            self.maker.log_once(
                 logging.WARNING,
                 "Memory growth is ignored, since a device has a logical configuration.",
             )
         return self._adopted._replace(
             device_count=count,
-            visible_device_list=",".join(str(self._hardware[gpu].platform) for gpu in gpus),
-            virtual_devices=tuple(virtual_devices(self._split.get(gpu, ())) for gpu in gpus)
+            visible_device_list=",".join(str(self._hardware[d].platform) for d in devices),
+            virtual_devices=tuple(virtual_devices(self._split.get(d, ())) for d in devices)
             if is_split
             else (),
-            allow_growth=False if is_split else self._common_growth(gpus),
+            allow_growth=False if is_split else self._common_growth(devices),
         )
 
     @_one_at_a_time
@@ -243,8 +258,8 @@ class Devices:
         """Give all memory back. The devices cannot be used any more."""
         for device in self.all():
             device.arena.close()
-        if self.gpu_backend is not None:
-            self.gpu_backend.close()
+        for backend in self.accelerators:
+            backend.close()
 
     def abandon(self, reason: str) -> None:
         """In a forked child: leave everything to the parent, and touch no lock."""
@@ -280,6 +295,13 @@ class Devices:
         return found[0]
 
     # --- helpers ---------------------------------------------------------------------
+
+    def _is_enabled(self, hardware: Hardware) -> bool:
+        enabled = self._enabled_types
+        return not enabled or hardware.info.device_type in enabled.split(",")
+
+    def _of_type(self, device_type: str) -> list[PhysicalDevice]:
+        return [device for device in self._hardware if device.device_type == device_type]
 
     def _known(self, device: Any) -> PhysicalDevice:
         """Return the physical device that a value is equal to."""
@@ -320,10 +342,6 @@ class Devices:
 
 def _holds_devices(value: Any) -> bool:
     return isinstance(value, tuple) and any(isinstance(v, PhysicalDevice) for v in value)
-
-
-def _is_enabled(device_type: str, enabled: str | None) -> bool:
-    return not enabled or device_type in enabled.split(",")
 
 
 def _listed(text: str, gpus: Sequence[PhysicalDevice]) -> list[PhysicalDevice]:

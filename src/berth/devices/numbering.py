@@ -42,6 +42,12 @@ class DeviceOptions(NamedTuple):
     """None: it is not said."""
     fragmentation_fraction: float = 0.0
     """What part of the limit is worth splitting off a chunk; 0 for the default."""
+    other_types: Mapping[str, DeviceOptions] = MappingProxyType({})
+    """What is asked of accelerators of a type that is not listed first, if it differs."""
+
+    def of_type(self, device_type: str) -> DeviceOptions:
+        """Return what is asked of the accelerators of one type."""
+        return self.other_types.get(device_type, self)
 
 
 class LogicalGpu(NamedTuple):
@@ -56,12 +62,18 @@ class LogicalGpu(NamedTuple):
 
 
 def number_gpus(
-    options: DeviceOptions, n_platform: int, usable: Sequence[PlatformIndex]
+    options: DeviceOptions,
+    n_platform: int,
+    usable: Sequence[PlatformIndex],
+    device_type: str = "GPU",
 ) -> list[LogicalGpu]:
-    """Return the logical GPUs that a request gets, in the order of their numbers."""
+    """Return the logical GPUs that a request gets, in the order of their numbers.
+
+    Accelerators of another type are numbered by the same rules.
+    """
     if n_platform == 0:
         return []  # nothing is read where there is no GPU, so nothing can be wrong
-    n_wanted = options.device_count.get("GPU")
+    n_wanted = options.device_count.get(device_type)
     listed: list[PlatformIndex] = []
     if n_wanted != 0:
         listed = parse_visible_device_list(options.visible_device_list, n_platform)

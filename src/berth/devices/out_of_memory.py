@@ -188,7 +188,7 @@ def _both(nbytes: int) -> str:
 
 def _state(device: Device) -> str:
     arena = device.arena
-    source = device.limit.source if device.device_type == "GPU" else "all the computer has"
+    source = device.limit.source if device.kind.has_limit else "all the computer has"
     text = (
         f"{device.short_name} may hold {format_bytes(arena.limit_bytes)} ({source}): "
         f"{format_bytes(arena.stats.in_use_bytes)} are in use, and "

@@ -102,7 +102,9 @@ def _least_multiprocessors(gpus: Sequence[Hardware], setting: str | None) -> tup
 
 def _fault(gpu: Hardware, least_multiprocessors: int) -> IgnoredGpu | None:
     """Say what makes a GPU not worth using, if anything does."""
-    major, minor = gpu.info.compute_capability or (0, 0)
+    if gpu.info.compute_capability is None:
+        return None  # it is not a CUDA device: TensorFlow's rules are not about it
+    major, minor = gpu.info.compute_capability
     if (major, minor) < _MIN_CAPABILITY:
         least = f"{_MIN_CAPABILITY[0]}.{_MIN_CAPABILITY[1]}"
         return IgnoredGpu(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from berth.backends.kinds import kind_of
 from berth.devices.device import LogicalDeviceConfiguration
 from berth.devices.numbering import VirtualDevices
 
@@ -52,6 +53,7 @@ def _all_or_none(values: Sequence[int | None], what: str) -> tuple[int, ...]:
 
 def check_parts(device_type: str, parts: Sequence[LogicalDeviceConfiguration]) -> None:
     """Raise if a device of this type cannot be split so."""
+    has_limit = kind_of(device_type).has_limit
     for part in parts:
         if not isinstance(parts, list | tuple) or not hasattr(part, "memory_limit"):
             raise TypeError(
@@ -63,19 +65,23 @@ def check_parts(device_type: str, parts: Sequence[LogicalDeviceConfiguration]) -
                 f"memory_limit must be a number of MB, from 0 to {MAX_LIMIT_MB}, and not "
                 f"{part.memory_limit!r}."
             )
-        if device_type == "GPU":
+        if has_limit:
             if part.memory_limit is None:
-                raise ValueError("Setting memory limit is required for GPU virtual devices")
+                raise ValueError(
+                    f"Setting memory limit is required for {device_type} virtual devices"
+                )
             continue
         if part.memory_limit is not None:
             raise ValueError(
-                "Setting memory limit on CPU virtual devices is currently not supported"
+                f"Setting memory limit on {device_type} virtual devices is currently not "
+                "supported"
             )
         for option in ("experimental_priority", "experimental_device_ordinal"):
             if getattr(part, option) is not None:
                 # The two spaces are TensorFlow's.
                 raise ValueError(
-                    f"Setting {option} on CPU virtual  devices is currently not supported"
+                    f"Setting {option} on {device_type} virtual  devices is currently not "
+                    "supported"
                 )
 
 

@@ -225,7 +225,7 @@ class Context:
         env = {name: self._environ.get(name) for name in READ_ONCE}
         devices = Devices(
             HostBackend(),
-            self._gpu_backend(env),
+            self._accelerators(env),
             {name: value for name, value in env.items() if value is not None},
         )
         self._note_other_gpus(env["CUDA_VISIBLE_DEVICES"])
@@ -242,7 +242,7 @@ class Context:
             said = f"CUDA_VISIBLE_DEVICES={visible}" if visible is not None else "all GPUs"
             _log.warning(gives_way(f"--gpus (CUDA_VISIBLE_DEVICES={chosen})", said))
 
-    def _gpu_backend(self, env: Mapping[str, str | None]) -> Backend | None:
+    def _accelerators(self, env: Mapping[str, str | None]) -> list[Backend]:
         machine = self._machine
         described = env["BERTH_SIM"]
         if machine is None and described and described.strip():
@@ -253,7 +253,7 @@ class Context:
                     explain(str(error), "It is what BERTH_SIM says.")
                 ) from None
         if machine is None:
-            return None
+            return []
         order = env["CUDA_DEVICE_ORDER"]
         if order not in (None, *DEVICE_ORDERS):
             warnings.warn(
@@ -262,13 +262,14 @@ class Context:
                 BerthWarning,
                 stacklevel=call_site().frames_up + 1,
             )
-        return SimBackend(
+        gpus = SimBackend(
             machine,
             visible_devices=env["CUDA_VISIBLE_DEVICES"],
             device_order_by=order,
             ledger_directory=env["BERTH_LEDGER_DIR"] or None,
             parent_pid=int(env["BERTH_CLAIMED_BY"] or 0) or None,
         )
+        return [gpus]
 
     def _warn_of_changes(self) -> None:
         for name, in_force in self._in_force.items():

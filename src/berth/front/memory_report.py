@@ -61,7 +61,7 @@ def memory_report(devices: Devices) -> MemoryReport:
     opened = devices.opened or devices.maker.made()
     is_open = bool(opened)
     logical = opened or devices.maker.plan(devices.options())
-    rows = [_row(d, is_open=is_open) for d in logical if d.device_type == "GPU"]
+    rows = [_row(d, is_open=is_open) for d in logical if d.kind.has_limit]
     return MemoryReport(rows, is_open)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from berth.backends.kinds import ACCELERATOR_TYPES
 from berth.devices.full_name import parse_full_name
 from berth.devices.numbering import DeviceOptions, VirtualDevices
 from berth.errors import InvalidArgumentError
@@ -115,5 +116,6 @@ def _filtered_out(filters: Iterable[str]) -> dict[str, int]:
         if name is None:
             raise InvalidArgumentError(None, None, f"Invalid device filter: {text}")
         types.add(name.type)
-    leaves_gpus = not types or None in types or "GPU" in types
-    return {} if leaves_gpus else {"GPU": 0}
+    if not types or None in types:
+        return {}
+    return {each: 0 for each in ACCELERATOR_TYPES if each not in types}

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from berth.backends.kinds import DEVICE_TYPES
 from berth.callsite import Mark, mark_caller
 from berth.devices.full_name import FullName, parse_full_name, parse_local_name
 from berth.public import public_v2
@@ -58,6 +59,6 @@ def expect_device(device: str) -> Iterator[None]:
 
 
 def _read(device: str) -> FullName | None:
-    if device.upper() in ("CPU", "GPU"):
+    if device.upper() in DEVICE_TYPES:
         return FullName(type=device.upper())
     return parse_local_name(device.upper()) or parse_full_name(device)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from berth.backends.kinds import kind_of
 from berth.devices.full_name import FullName
 from berth.dtypes import ALL
 from berth.errors import FailedPreconditionError, InvalidArgumentError, explain
@@ -66,7 +67,7 @@ def no_kernel(op: Operation, candidates: Candidates) -> InvalidArgumentError:
         f"It runs on {' and '.join(with_kernel)} only. {_there_are(candidates)}"
         if with_kernel
         else "",
-        _how_to_get_gpus(candidates, "GPU" if with_kernel == ["GPU"] else None),
+        _how_to_get_one(candidates, with_kernel[0] if len(with_kernel) == 1 else None),
     )
 
 
@@ -114,7 +115,7 @@ def _no_such_device(
         _made(op),
         _there_are(candidates),
         advice,
-        _how_to_get_gpus(candidates, request.type),
+        _how_to_get_one(candidates, request.type),
     )
     return InvalidArgumentError(None, op, explain(first, *details))
 
@@ -289,10 +290,11 @@ def _there_are(candidates: Candidates) -> str:
     return f"The devices are {device_names(candidates.devices)}."
 
 
-def _how_to_get_gpus(candidates: Candidates, wanted: str | None) -> str:
-    if wanted != "GPU" or "GPU" in candidates.types:
+def _how_to_get_one(candidates: Candidates, wanted: str | None) -> str:
+    if wanted is None or wanted in candidates.types:
         return ""
-    return "There is no GPU. Simulated GPUs work anywhere: set BERTH_SIM=4xT4, for instance."
+    advice = kind_of(wanted).how_to_get_one
+    return f"There is no {wanted}. {advice}" if advice else ""
 
 
 def _who_lacks_kernel(group: Group, device_type: str, placement: Placement) -> str:

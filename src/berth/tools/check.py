@@ -90,7 +90,7 @@ def _check(program: Context, size: int, tell: Tell, busy: Busy) -> CheckReport:
         if row.hidden_because:
             found.append(describe(row, None, Finding("hidden", row.hidden_because)))
             tell(sentence(found[-1], size))
-    has_gpu = any(device.device_type == "GPU" for device in found)
+    has_gpu = any(not device.is_host for device in found)
     no_gpu_because = "" if has_gpu else why_no_gpu()
     if no_gpu_because:
         tell(f"There is no GPU: {no_gpu_because}.")

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from berth.backends.base import DeviceInfo, ProcessInfo
+from berth.backends.kinds import kind_of
 from berth.tools.devices import DeviceReport, DeviceRow
 from berth.units import format_bytes
 
@@ -64,6 +65,10 @@ class DeviceCheck:
     """Its speed, as a multiple of the CPU's; None where there is nothing to compare."""
 
     @property
+    def is_host(self) -> bool:
+        return kind_of(self.device_type).is_host
+
+    @property
     def status(self) -> str:
         if self.name is None:
             return "hidden"
@@ -90,17 +95,18 @@ class CheckReport:
 
     @property
     def exit_code(self) -> int:
-        if self.program.error or self.named("fails"):
+        if self.program.error or self.with_status("fails"):
             return SOME_FAIL
-        return ALL_WORK if self.program.device.startswith("GPU") else NO_GPU
+        device_type = self.program.device.partition(":")[0]
+        return NO_GPU if kind_of(device_type).is_host else ALL_WORK
 
-    def named(self, status: str, device_type: str = "") -> list[DeviceCheck]:
-        """List the devices of a status, of one type or all."""
-        return [
-            device
-            for device in self.devices
-            if device.status == status and device_type in ("", device.device_type)
-        ]
+    def with_status(self, status: str) -> list[DeviceCheck]:
+        """List the devices that work, that fail, or that are hidden."""
+        return [device for device in self.devices if device.status == status]
+
+    def accelerators(self, status: str) -> list[DeviceCheck]:
+        """List those with a status that are not the CPU."""
+        return [device for device in self.with_status(status) if not device.is_host]
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -174,9 +180,9 @@ def _compared(device: DeviceCheck) -> str:
 
 def verdict(report: CheckReport) -> str:
     """Answer the question: is it computing on the GPU?"""
-    works, broken = report.named("works", "GPU"), report.named("fails")
+    works, broken = report.accelerators("works"), report.with_status("fails")
     if report.exit_code == NO_GPU:
-        why = "every GPU is hidden" if report.named("hidden") else "there is no GPU"
+        why = "every GPU is hidden" if report.with_status("hidden") else "there is no GPU"
         return f"No, it computes on the CPU: {why}."
     if report.exit_code == ALL_WORK:
         kind = "a simulated GPU" if works[0].simulated else "the GPU"
@@ -187,7 +193,7 @@ def verdict(report: CheckReport) -> str:
         return "No: each device works by itself, but the small program does not."
     answer = "No" if report.program.error or not works else "Only in part"
     names = _joined([str(device.name) for device in broken])
-    advice = _use_the_rest(works) if report.named("fails", "GPU") else ""
+    advice = _use_the_rest(works) if report.accelerators("fails") else ""
     return f"{answer}: {names} {'does' if len(broken) == 1 else 'do'} not work.{advice}"
 
 

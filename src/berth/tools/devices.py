@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from berth.backends.base import DeviceInfo
 from berth.backends.cuda import unavailable_reason
+from berth.backends.kinds import kind_of
 from berth.devices.device import Device
 from berth.devices.devices import Devices
 
@@ -104,7 +105,7 @@ def _info(info: DeviceInfo) -> dict[str, Any]:
 
 
 def _logical_row(device: Device) -> LogicalRow:
-    is_bounded = device.device_type == "GPU"
+    is_bounded = device.kind.has_limit
     return LogicalRow(
         name=device.logical.name,
         limit_bytes=device.limit.nbytes if is_bounded else None,
@@ -166,15 +167,15 @@ def _gib(nbytes: int | None) -> str:
 
 
 def _notes(devices: DeviceReport) -> Iterator[str]:
-    gpus = [row for row in devices.devices if row.device_type == "GPU"]
-    limits: dict[str, list[int]] = {}
+    gpus = [row for row in devices.devices if not kind_of(row.device_type).is_host]
+    limits: dict[str, list[str]] = {}
     for row in gpus:
         for part in row.logical:
-            index = int(part.name.removeprefix("/device:GPU:"))
-            limits.setdefault(part.limit_source, []).append(index)
+            name = part.name.removeprefix("/device:")
+            limits.setdefault(part.limit_source, []).append(name)
     yield ""
-    for source, indices in limits.items():
-        yield f"Limit of {gpu_ranges(indices)}: {source}."
+    for source, names in limits.items():
+        yield f"Limit of {device_ranges(names)}: {source}."
     yield from _hidden_notes(gpus)
     if not gpus:
         yield "No GPU: this machine has none that berth can use."
@@ -197,17 +198,20 @@ def _hidden_notes(gpus: Iterable[DeviceRow]) -> Iterator[str]:
         yield f"Hidden {', '.join(bus_ids)}: {reason}."
 
 
-def gpu_ranges(indices: Iterable[int]) -> str:
-    """Name GPUs, and those in a row as one.
+def device_ranges(names: Iterable[str]) -> str:
+    """List devices by short names, and write those with consecutive indices as a range.
 
-    >>> gpu_ranges([0, 1, 2, 5])
+    >>> device_ranges(["GPU:0", "GPU:1", "GPU:2", "GPU:5"])
     'GPU:0-2, GPU:5'
     """
-    runs: list[list[int]] = []
-    for index in indices:
-        if runs and index == runs[-1][-1] + 1:
-            runs[-1].append(index)
+    runs: list[tuple[str, int, int]] = []
+    for name in names:
+        device_type, _, index = name.partition(":")
+        if runs and runs[-1][0] == device_type and int(index) == runs[-1][2] + 1:
+            runs[-1] = device_type, runs[-1][1], int(index)
         else:
-            runs.append([index])
-    spans = [f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
-    return ", ".join(f"GPU:{span}" for span in spans)
+            runs.append((device_type, int(index), int(index)))
+    return ", ".join(
+        f"{device_type}:{first}-{last}" if last > first else f"{device_type}:{first}"
+        for device_type, first, last in runs
+    )

@@ -129,7 +129,7 @@ class Simulation:
 
 
 def _opened_gpus(devices: Devices) -> list[Device]:
-    opened = [device for device in devices.all() if device.device_type == "GPU"]
+    opened = [device for device in devices.all() if not device.is_host]
     return sorted(opened, key=lambda device: device.index)
 
 

@@ -17,7 +17,7 @@ from berth.devices.devices import Devices
 from berth.devices.out_of_memory import process_line
 from berth.errors import explain
 from berth.memory.limits import default_limit
-from berth.tools.devices import gpu_ranges, why_hidden
+from berth.tools.devices import device_ranges, why_hidden
 from berth.units import format_bytes, parse_count, parse_share
 
 
@@ -40,7 +40,8 @@ def choose(text: str, devices: Devices, env: Mapping[str, str]) -> Choice:
         return Choice(())
     numbers = _read_numbers(text)
     planned = devices.maker.plan(devices.options())
-    gpus = {gpu.hardware.platform: gpu for gpu in planned if gpu.device_type == "GPU"}
+    backend = devices.gpu_backend
+    gpus = {g.hardware.platform: g for g in planned if g.hardware.backend is backend}
     if not gpus:
         raise ValueError(_sees_no_gpu(text, devices))
     if "," in text:
@@ -51,7 +52,6 @@ def choose(text: str, devices: Devices, env: Mapping[str, str]) -> Choice:
     if numbers[0] > len(gpus):
         first_line = f"--gpus {text}: this program would see {len(gpus)} in all."
         raise ValueError(explain(first_line, *why_hidden(devices)))
-    backend = devices.gpu_backend
     assert isinstance(backend, SimBackend), "the one backend that there is"
     return _claim(numbers[0], gpus, backend, env)
 
@@ -86,8 +86,9 @@ def _sees_no_gpu(text: str, devices: Devices) -> str:
 def _no_such_gpu(
     text: str, number: int, devices: Devices, gpus: Iterable[PlatformIndex]
 ) -> str:
+    seen = device_ranges(f"GPU:{gpu}" for gpu in gpus)
     return explain(
-        f"--gpus {text}: there is no GPU {number}, this program would see {gpu_ranges(gpus)}.",
+        f"--gpus {text}: there is no GPU {number}, this program would see {seen}.",
         *why_hidden(devices),
     )
 

@@ -16,7 +16,7 @@ def draw(devices: Devices, program: str) -> Iterator[RenderableType]:
     """Draw what each GPU could hold, and what it did hold."""
     from rich.table import Table  # noqa: PLC0415 - the library must not import rich
 
-    gpus = [device for device in devices.all() if device.device_type == "GPU"]
+    gpus = [device for device in devices.all() if not device.is_host]
     if not gpus:
         yield f"{program} opened no GPU."
         return
