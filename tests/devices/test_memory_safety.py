@@ -156,7 +156,7 @@ def test_less_than_the_limit_is_told(sim, caplog):
     limit_first_gpu(1000)
     tf.config.list_logical_devices()
     assert caplog.messages == [
-        "GPU:0 got 900 MiB of the 1000 MiB it may hold (memory_limit=1000): its card has no "
+        "GPU:0 got 904 MiB of the 1000 MiB it may hold (memory_limit=1000): its card has no "
         "more."
     ]
 

@@ -128,8 +128,8 @@ def test_fractions_share_a_card(two_k40c):
     _, third = two_k40c.start(**fraction)
     assert first == second == "runs [4576, 4576]\n"
 
-    # What is left, by tenths: 4576.4 x 0.9^8 is the first below 11441 - 2 x 4576.4 - 3 x 45 = 2153.
-    assert third == "runs [1969, 1969]\n"
+    # What is left: 11441 - 2 x 4576.4 - 3 x 45 = 2153.
+    assert third == "runs [2153, 2153]\n"
 
 
 def test_growing_programs_share_until_full(two_k40c):
@@ -255,3 +255,19 @@ def test_failed_opening_makes_nothing(two_k40c, tmp_path, sim):
 
     assert [d.growth for d in context().devices.opened[1:]] == [True, True]
     assert a.poll() is None
+
+
+@pytest.mark.parametrize("n_parts", [1, 2])
+def test_limit_larger_than_the_card_gets_all_of_it(sim, n_parts, caplog):
+    program = sim("1xT4")
+    backend = program.devices.gpu_backend
+    free = backend.memory(0).free
+    part = tf.config.LogicalDeviceConfiguration(memory_limit=65536)
+    [gpu] = tf.config.list_physical_devices("GPU")
+    tf.config.set_logical_device_configuration(gpu, [part] * n_parts)
+    tf.config.list_logical_devices()
+    reserved = [device.arena.reserved_bytes for device in program.opened()[1:]]
+    assert free - sum(reserved) < 2**20
+    assert max(reserved) - min(reserved) < 2**20
+    assert backend.memory(0).free < 2**20
+    assert "its card has no more" in caplog.text

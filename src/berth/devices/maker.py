@@ -217,8 +217,9 @@ class DeviceMaker:
             if is_taken(gpu):
                 raise card_is_taken(gpu, gpus)
         try:
-            for gpu in gpus:
-                if not gpu.growth and gpu.limit.nbytes and not gpu.arena.reserve_all():
+            at_once = [gpu for gpu in gpus if not gpu.growth and gpu.limit.nbytes]
+            for position, gpu in enumerate(at_once):
+                if not gpu.arena.reserve_all(_share_of_card(gpu, at_once[position:])):
                     raise card_is_taken(gpu, gpus)
         except BaseException:
             for gpu in gpus:
@@ -246,6 +247,18 @@ class DeviceMaker:
     def made(self) -> list[Device]:
         """List the GPUs that were made."""
         return list(self._made.values())
+
+
+def _share_of_card(gpu: Device, waiting: Sequence[Device]) -> int:
+    """Return how much of its card's free memory a GPU can have.
+
+    All of it, unless limits that are larger than the card share it: then, in proportion.
+    """
+    free = gpu.hardware.backend.memory(gpu.hardware.platform).free
+    if gpu.limit.nbytes <= free:
+        return free
+    limits = [each.limit.nbytes for each in waiting if each.hardware is gpu.hardware]
+    return free * gpu.limit.nbytes // sum(limits)
 
 
 def _bad_collection(setting: str) -> str:

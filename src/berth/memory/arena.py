@@ -149,12 +149,15 @@ class Arena:
         if self._pending:
             self._freed.flush()
 
-    def reserve_all(self) -> bool:
-        """Take the memory that an arena without growth is entitled to, at once."""
+    def reserve_all(self, max_bytes: int) -> bool:
+        """Take the memory that an arena without growth is entitled to, at once.
+
+        `max_bytes` is what the hardware has free: less than the limit, perhaps.
+        """
         with self._still():
             if self.closed_by is not None:
                 raise RuntimeError(f"{self.name} was closed by {self.closed_by}.")
-            return bool(self.regions) or self._extend(rounded(1))
+            return bool(self.regions) or self._extend(rounded(1), max_bytes)
 
     def trim(self) -> int:
         """Give back the regions that hold nothing; return how many bytes they were."""
@@ -287,9 +290,11 @@ class Arena:
             return self._bins.take(size)
         return None
 
-    def _extend(self, size: int) -> bool:
+    def _extend(self, size: int, max_bytes: int | None = None) -> bool:
         """Reserve a region that can hold this size, larger if growth says so."""
         available = (self.limit_bytes - self.reserved_bytes) & -256
+        if max_bytes is not None:
+            available = min(available, max_bytes & -256)
         if size > available:
             return False
         increased = False
