@@ -69,5 +69,5 @@ def get_log_device_placement() -> bool:
 def set_log_device_placement(enabled: bool) -> None:
     """Log the device of each operation when it runs."""
     program = context()
-    program.note_choice("BERTH_LOG_PLACEMENT", enabled, "set_log_device_placement(False)")
+    program.log_override("BERTH_LOG_PLACEMENT", enabled, "set_log_device_placement(False)")
     program.switches.log_placement = enabled

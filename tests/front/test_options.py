@@ -163,3 +163,18 @@ def test_filters_restrict_the_types(filters, n_gpus, sim):
 def test_unreadable_filter_is_an_error():
     with pytest.raises(InvalidArgumentError, match=r"^Invalid device filter: junk!!$"):
         device_options(tf.ConfigProto(device_filters=["junk!!"]))
+
+
+def test_explicit_false_is_known_from_silence():
+    config = tf.ConfigProto(allow_soft_placement=False)
+    config.gpu_options.allow_growth = False
+    copy = tf.ConfigProto()
+    copy.CopyFrom(config)
+    for each in (config, copy, tf.ConfigProto(gpu_options=config.gpu_options)):
+        assert each.gpu_options.is_set("allow_growth")
+        assert device_options(each).allow_growth is False
+    assert copy.is_set("allow_soft_placement")
+    assert not copy.is_set("log_device_placement")
+    assert device_options(tf.ConfigProto()).allow_growth is None
+    assert tf.ConfigProto(allow_soft_placement=None) == tf.ConfigProto() == copy
+    assert not tf.ConfigProto(allow_soft_placement=None).is_set("allow_soft_placement")

@@ -62,17 +62,17 @@ def test_options_reach_the_program(folder):
     )
 
 
-def test_program_counts_more_than_options(folder):
+def test_program_overrides_options(folder):
     options = ["--memory", "0.5", "--growth", "--log-placement", "--soft"]
     ended = berth(folder, "run", "--sim", "1xT4", *options, "sets.py")
     assert ended.out == (
         f"CUDA_VISIBLE_DEVICES None\nGPU:0 {1000 * 2**20} at once\nsoft False log False\n"
     )
     assert ended.err == (
-        "BERTH_SOFT_PLACEMENT gives way to set_soft_device_placement(False), which the program asks for.\n"
-        "BERTH_LOG_PLACEMENT gives way to set_log_device_placement(False), which the program asks for.\n"
-        "BERTH_GROWTH gives way to memory that does not grow, which the program asks for.\n"
-        "BERTH_MEMORY=0.5 gives way to memory_limit=1000, which the program asks for.\n"
+        "BERTH_SOFT_PLACEMENT is overridden by set_soft_device_placement(False), which the program sets.\n"
+        "BERTH_LOG_PLACEMENT is overridden by set_log_device_placement(False), which the program sets.\n"
+        "BERTH_GROWTH is overridden by allow_growth=False, which the program sets.\n"
+        "BERTH_MEMORY=0.5 is overridden by memory_limit=1000, which the program sets.\n"
     )
 
 
@@ -81,30 +81,49 @@ SAID = {
         ["--growth"],
         "import tensorflow as tf\n[gpu] = tf.config.list_physical_devices('GPU')\n"
         "tf.config.experimental.set_memory_growth(gpu, False)\ntf.config.list_logical_devices()",
-        "BERTH_GROWTH gives way to memory that does not grow, which the program asks for.\n",
+        "BERTH_GROWTH is overridden by allow_growth=False, which the program sets.\n",
     ),
     "fraction": (
         ["--memory", "4GiB"],
         "import tensorflow as tf\noptions = tf.GPUOptions(per_process_gpu_memory_fraction=0.2)\n"
         "tf.Session(config=tf.ConfigProto(gpu_options=options))",
-        "BERTH_MEMORY=4GiB gives way to per_process_gpu_memory_fraction=0.2, which the program asks for.\n",
+        "BERTH_MEMORY=4GiB is overridden by per_process_gpu_memory_fraction=0.2, which the program sets.\n",
     ),
     "list of GPUs": (
         ["--gpus", "0,"],
         "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = ''\nimport tensorflow as tf\ntf.config.list_physical_devices()",
-        "--gpus (CUDA_VISIBLE_DEVICES=0) gives way to CUDA_VISIBLE_DEVICES=, which the program asks for.\n",
+        "--gpus (CUDA_VISIBLE_DEVICES=0) is overridden by CUDA_VISIBLE_DEVICES=, which the program sets.\n",
     ),
     "no GPU": (
         ["--gpus", "none"],
         "import os\ndel os.environ['CUDA_VISIBLE_DEVICES']\nimport tensorflow as tf\nassert tf.config.list_physical_devices('GPU')",
-        "--gpus (CUDA_VISIBLE_DEVICES=) gives way to all GPUs, which the program asks for.\n",
+        "--gpus (CUDA_VISIBLE_DEVICES=) is overridden by all GPUs, which the program sets.\n",
+    ),
+    "growth in a ConfigProto": (
+        ["--growth"],
+        "import tensorflow as tf\nconfig = tf.ConfigProto()\nconfig.gpu_options.allow_growth = False\n"
+        "with tf.Session(config=config): pass\nassert tf.config.memory_report().devices[0].growth is False",
+        "BERTH_GROWTH is overridden by allow_growth=False, which the program sets.\n",
+    ),
+    "soft placement in a ConfigProto": (
+        ["--soft"],
+        "import tensorflow as tf\nwith tf.device('/gpu:7'): x = tf.constant(1.0)\n"
+        "try: tf.Session(config=tf.ConfigProto(allow_soft_placement=False)).run(x)\n"
+        "except tf.errors.InvalidArgumentError: pass\nelse: raise SystemExit('it was moved')",
+        "BERTH_SOFT_PLACEMENT is overridden by allow_soft_placement=False, which the program sets.\n",
+    ),
+    "placement log in a ConfigProto": (
+        ["--log-placement"],
+        "import tensorflow as tf\nconfig = tf.ConfigProto(log_device_placement=False)\n"
+        "tf.Session(config=config).run(tf.constant(1.0))",
+        "BERTH_LOG_PLACEMENT is overridden by log_device_placement=False, which the program sets.\n",
     ),
     "nothing said": (["--gpus", "1", "--memory", "1GiB"], "import tensorflow as tf\ntf.config.list_logical_devices()", ""),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("options", "program", "told"), SAID.values(), ids=SAID)
-def test_what_gives_way_is_logged(tmp_path, options, program, told):
+def test_what_is_overridden_is_logged(tmp_path, options, program, told):
     ended = berth(tmp_path, "run", "--sim", "1xT4", *options, "-c", program)
     assert ended == ("", told, 0)
 

@@ -71,7 +71,7 @@ def get_soft_device_placement() -> bool:
 def set_soft_device_placement(enabled: bool) -> None:
     """Let operations run elsewhere if the device they ask for cannot run them."""
     program = context()
-    program.note_choice("BERTH_SOFT_PLACEMENT", enabled, "set_soft_device_placement(False)")
+    program.log_override("BERTH_SOFT_PLACEMENT", enabled, "set_soft_device_placement(False)")
     program.switches.soft_placement = enabled
 
 

@@ -201,8 +201,10 @@ class Devices:
         self.set_visible(visible, device_type)
         for device, division in zip(visible, options.virtual_devices, strict=False):
             self.set_split(device, parts_of(division))
-        if options.allow_growth is not None:
-            for device in visible:
+        for device in visible:
+            if options.allow_growth or (
+                options.allow_growth is False and device not in self._split
+            ):
                 self.set_growth(device, options.allow_growth)
 
     def details(self, device: PhysicalDevice) -> dict[str, Any]:

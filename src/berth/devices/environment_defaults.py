@@ -1,7 +1,7 @@
-"""What whoever starts a program wishes of its GPUs, beside what the program says.
+"""Defaults from the environment for how much memory a program's GPUs take.
 
-BERTH_MEMORY and BERTH_GROWTH (``berth run --memory``, ``--growth``) count where the program
-says nothing itself. Where it does, the wish gives way, and the log tells of it.
+BERTH_MEMORY and BERTH_GROWTH (``berth run --memory``, ``--growth``) apply where the program
+sets nothing itself. What it does set overrides them, and the log says so.
 """
 
 from __future__ import annotations
@@ -10,46 +10,46 @@ import logging
 from collections.abc import Callable, Mapping
 
 from berth.errors import explain
-from berth.memory.limits import Limit, wished_limit
+from berth.memory.limits import Limit, environment_limit
 from berth.units import parse_share
 
-Say = Callable[[int, str], None]
+LogOnce = Callable[[int, str], None]
 
 
-def is_wished(env: Mapping[str, str], name: str) -> bool:
-    """Tell whether a variable switches something on: it is there, and neither empty nor 0."""
+def is_switched_on(env: Mapping[str, str], name: str) -> bool:
+    """Tell whether a variable switches something on: it is set, and neither empty nor 0."""
     return env.get(name, "") not in ("", "0")
 
 
-def gives_way(wish: str, said: str) -> str:
-    """Say that what the program asks for counts, and not what was wished of it."""
-    return f"{wish} gives way to {said}, which the program asks for."
+def overridden(default: str, choice: str) -> str:
+    """Write the message that the program's choice overrides a default."""
+    return f"{default} is overridden by {choice}, which the program sets."
 
 
 class EnvironmentDefaults:
-    """How much memory a program is to take, if it does not say so itself."""
+    """How much memory a program takes, where it does not say so itself."""
 
-    def __init__(self, env: Mapping[str, str], say: Say) -> None:
-        self._say = say
+    def __init__(self, env: Mapping[str, str], log_once: LogOnce) -> None:
+        self._log_once = log_once
         self._memory = env.get("BERTH_MEMORY", "").strip()
         self._share = _read(self._memory) if self._memory else None
-        self._grows = is_wished(env, "BERTH_GROWTH")
+        self._grows = is_switched_on(env, "BERTH_GROWTH")
 
-    def limit(self, total_bytes: int, said: Limit | None) -> Limit | None:
-        """Return the limit that is wished of a card, unless the program has said one."""
+    def limit(self, total_bytes: int, chosen: Limit | None) -> Limit | None:
+        """Return the default limit of a card; None if the program has set one."""
         if self._share is None:
             return None
-        wish = f"BERTH_MEMORY={self._memory}"
-        if said is not None:
-            self._say(logging.WARNING, gives_way(wish, said.source))
+        default = f"BERTH_MEMORY={self._memory}"
+        if chosen is not None:
+            self._log_once(logging.WARNING, overridden(default, chosen.source))
             return None
-        return wished_limit(total_bytes, self._share, wish)
+        return environment_limit(total_bytes, self._share, default)
 
-    def growth(self, said: bool | None) -> bool:
-        """Tell whether memory is to grow."""
-        if self._grows and said is False:
-            self._say(logging.WARNING, gives_way("BERTH_GROWTH", "memory that does not grow"))
-        return self._grows if said is None else said
+    def growth(self, chosen: bool | None) -> bool:
+        """Tell whether memory grows."""
+        if self._grows and chosen is False:
+            self._log_once(logging.WARNING, overridden("BERTH_GROWTH", "allow_growth=False"))
+        return self._grows if chosen is None else chosen
 
 
 def _read(text: str) -> int | float:

@@ -27,9 +27,10 @@ from berth.backends.sim import SimBackend
 from berth.callsite import CallSite, call_site
 from berth.devices.device import Device
 from berth.devices.devices import Devices
-from berth.devices.environment_defaults import gives_way, is_wished
+from berth.devices.environment_defaults import is_switched_on, overridden
 from berth.devices.spec import DeviceSpecV2
 from berth.errors import BerthWarning, MachineSpecError, explain
+from berth.front.proto import Message
 from berth.public import public_v2
 from berth.run.threads import Pool, n_cores
 
@@ -59,7 +60,7 @@ class Switches:
 
     def __init__(self) -> None:
         self.soft_placement: bool | None = None
-        """None: the program has not said."""
+        """None: the program has not chosen."""
         self.log_placement: bool | None = None
         self.device_policy = "silent"
         self.intra_op_threads: int | None = None
@@ -116,18 +117,26 @@ class Context:
 
     @property
     def logs_placement(self) -> bool:
-        """Whether eager operations tell where they run: as the program says, or is wished."""
-        said = self.switches.log_placement
-        return self.is_wished("BERTH_LOG_PLACEMENT") if said is None else said
+        """Whether eager operations log where they run: the program's choice, or the default."""
+        chosen = self.switches.log_placement
+        return self.default_of("BERTH_LOG_PLACEMENT") if chosen is None else chosen
 
-    def is_wished(self, name: str) -> bool:
-        """Tell whether the environment switches something on that the program may decide."""
-        return is_wished(self._environ, name)
+    def default_of(self, variable: str) -> bool:
+        """Tell whether an environment variable switches something on, for want of a choice."""
+        return is_switched_on(self._environ, variable)
 
-    def note_choice(self, name: str, enabled: bool, choice: str) -> None:
-        """Log that the program decides against what the environment wishes."""
-        if self.is_wished(name) and not enabled:
-            _log.warning(gives_way(name, choice))
+    def option(self, config: Message, field: str, variable: str) -> bool:
+        """Return a switch of a ConfigProto, or the environment's default if it is not set."""
+        if not config.is_set(field):
+            return self.default_of(variable)
+        chosen: bool = getattr(config, field)
+        self.log_override(variable, chosen, f"{field}={chosen}")
+        return chosen
+
+    def log_override(self, variable: str, enabled: bool, choice: str) -> None:
+        """Log that the program switches off what the environment switches on."""
+        if self.default_of(variable) and not enabled:
+            _log.warning(overridden(variable, choice))
 
     @property
     def pool(self) -> Pool:
@@ -239,8 +248,8 @@ class Context:
         """Log that the program has chosen other GPUs than ``berth run --gpus`` has."""
         chosen = self._environ.get("BERTH_GPUS")
         if chosen is not None and chosen != visible:
-            said = f"CUDA_VISIBLE_DEVICES={visible}" if visible is not None else "all GPUs"
-            _log.warning(gives_way(f"--gpus (CUDA_VISIBLE_DEVICES={chosen})", said))
+            used = f"CUDA_VISIBLE_DEVICES={visible}" if visible is not None else "all GPUs"
+            _log.warning(overridden(f"--gpus (CUDA_VISIBLE_DEVICES={chosen})", used))
 
     def _accelerators(self, env: Mapping[str, str | None]) -> list[Backend]:
         machine = self._machine

@@ -103,7 +103,7 @@ def device_options(config: ConfigProto) -> DeviceOptions:
         n_virtual_devices_per_gpu=gpu.experimental.num_virtual_devices_per_gpu,
         memory_fraction=gpu.per_process_gpu_memory_fraction,
         system_memory_mb=gpu.experimental.gpu_system_memory_size_in_mb,
-        allow_growth=gpu.allow_growth or None,  # protocol buffers do not tell unset from false
+        allow_growth=gpu.allow_growth if gpu.is_set("allow_growth") else None,
         fragmentation_fraction=gpu.experimental.internal_fragmentation_fraction,
     )
 

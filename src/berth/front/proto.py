@@ -3,7 +3,9 @@
 A `Message` class lists its fields. A field has a default and a type that values are
 checked against; ``m.field = value`` and ``Message(field=value)`` both work, nested
 messages, lists and maps are filled in place, and ``repr`` is protobuf's text form. An
-unknown name is an error that offers the nearest.
+unknown name is an error that offers the nearest. Unlike protobuf's, a message remembers
+which scalars were set, even to their default (`is_set`): an explicit False overrides what
+the environment says, and silence does not.
 
 Invariant: a message holds values of its fields' types only; a refused value changes
 nothing.
@@ -199,6 +201,8 @@ class Message:
     """The base of option records. Subclasses assign fields in their bodies."""
 
     _fields: ClassVar[dict[str, Field]] = {}
+    _set_fields: set[str]
+    """The scalars that were given a value."""
     _was_assigned = False
     """Whether a message was put here as a whole: shown then, even if it is empty."""
 
@@ -208,6 +212,7 @@ class Message:
             delattr(cls, name)
 
     def __init__(self, **values: Any) -> None:
+        object.__setattr__(self, "_set_fields", set())
         for name, field in self._fields.items():
             object.__setattr__(self, name, field.default())
         for name, value in values.items():
@@ -225,7 +230,7 @@ class Message:
             raise AttributeError(
                 f'Assignment not allowed to {kind} field "{name}" in protocol message object.'
             )
-        object.__setattr__(self, name, self._fields[name].check(value))
+        self._assign(name, value)
 
     def __getattr__(self, name: str) -> Any:
         # Reached only for names that are not fields.
@@ -244,6 +249,11 @@ class Message:
             if isinstance(theirs, Message):
                 mine = getattr(self, name)
                 object.__setattr__(mine, "_was_assigned", theirs._was_assigned)
+        object.__setattr__(self, "_set_fields", set(other._set_fields))
+
+    def is_set(self, name: str) -> bool:
+        """Tell whether a scalar was given a value, be it the one it starts with."""
+        return name in self._set_fields
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and all(
@@ -259,6 +269,7 @@ class Message:
         field = self._fields[name]
         if field.is_scalar:
             object.__setattr__(self, name, field.check(value))
+            self._set_fields.add(name)
             return
         fresh = field.default()
         if not isinstance(fresh, Message):

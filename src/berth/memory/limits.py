@@ -54,7 +54,7 @@ def configured_limit(memory_limit_mb: float) -> Limit:
     return Limit(int(memory_limit_mb) * MiB, f"memory_limit={memory_limit_mb:g}")
 
 
-def wished_limit(total_bytes: int, share: int | float, source: str) -> Limit:
+def environment_limit(total_bytes: int, share: int | float, source: str) -> Limit:
     """Take so many bytes, or such a part of the card's total."""
     nbytes = int(total_bytes * share) if isinstance(share, float) else share
     return Limit(nbytes, source)

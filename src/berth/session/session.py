@@ -69,7 +69,7 @@ class BaseSession:
         )
         self._placements = PlacementLog(
             devices,
-            self._config.log_device_placement or program.is_wished("BERTH_LOG_PLACEMENT"),
+            program.option(self._config, "log_device_placement", "BERTH_LOG_PLACEMENT"),
         )
         self._ready: dict[Any, tuple[Fetches, Any]] = {}
         """What is fetched without feeds, by the very object that asks for it."""
@@ -341,10 +341,10 @@ def _check_arguments(target: Any, graph: Any, config: Any) -> None:
 def _engine_options(config: ConfigProto) -> Options:
     program = context()
     soft = program.switches.soft_placement
-    if soft is None:
-        soft = program.is_wished("BERTH_SOFT_PLACEMENT")
+    if soft is None or config.is_set("allow_soft_placement"):
+        soft = program.option(config, "allow_soft_placement", "BERTH_SOFT_PLACEMENT")
     return Options(
-        soft_placement=config.allow_soft_placement or soft,
+        soft_placement=soft,
         place_pruned_graph=config.graph_options.place_pruned_graph,
         n_threads=config.intra_op_parallelism_threads or program.switches.intra_op_threads or 0,
     )

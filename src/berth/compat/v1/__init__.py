@@ -752,8 +752,10 @@ def enable_eager_execution(config: _ConfigProto | None = None) -> None:
         _threading.set_intra_op_parallelism_threads(config.intra_op_parallelism_threads)
     if config.inter_op_parallelism_threads:
         _threading.set_inter_op_parallelism_threads(config.inter_op_parallelism_threads)
-    context.switches.soft_placement = config.allow_soft_placement or None
-    context.switches.log_placement = config.log_device_placement
+    if config.is_set("allow_soft_placement"):
+        context.switches.soft_placement = config.allow_soft_placement
+    if config.is_set("log_device_placement"):
+        context.switches.log_placement = config.log_device_placement
 
 
 @_public_v1("disable_eager_execution")
