@@ -49,6 +49,8 @@ class Choice(NamedTuple):
 
     device: Device
     kernel: Any
+    is_soft: bool = False
+    """Whether soft placement chose it, since the device that was asked for cannot run it."""
 
 
 def choose_device(
@@ -63,11 +65,29 @@ def choose_device(
     candidates = Candidates(devices, soft)
     types = op.device_types(dtype) & candidates.types
     request = candidates.read(wanted)
-    found = candidates.find(request, types).devices if request is not None else ()
-    if not found:
+    found = candidates.find(request, types) if request is not None else None
+    if found is None or not found.devices:
         raise InvalidArgumentError(None, None, _complaint(op, wanted, types, devices, soft))
-    device = found[0]
-    return Choice(device, op.kernel(device.device_type, dtype))
+    device = found.devices[0]
+    return Choice(device, op.kernel(device.device_type, dtype), found.is_soft)
+
+
+def soft_placement_message(
+    op_name: str, wanted: str, device: Device, devices: Sequence[Device]
+) -> str:
+    """Write what to log, once, where an operation does not run on the device it asks for."""
+    asked = wanted.partition("/device:")[2] or wanted
+    request = parse_full_name(wanted)
+    if request is not None and any(request.matches(each.full_name) for each in devices):
+        return (
+            f"{op_name} has no kernel for {asked}: soft placement runs it on "
+            f"{device.short_name}."
+        )
+    names = ", ".join(each.short_name for each in devices)
+    return (
+        f"There is no {asked}: soft placement runs operations that ask for it on the devices "
+        f"that there are ({names}). tf.config.set_soft_device_placement(False) forbids it."
+    )
 
 
 def _complaint(
@@ -180,6 +200,12 @@ class Placing:
                 soft=soft is None or soft,
             )
             self._choices[key] = choice
+            if choice.is_soft:
+                self._program.log_once(
+                    soft_placement_message(
+                        op.name, self._scope.device_name, choice.device, self._devices
+                    )
+                )
         return choice
 
     def _check_expected(self, op: OpDef, device: Device) -> None:

@@ -133,6 +133,10 @@ class Context:
         self.log_override(variable, chosen, f"{field}={chosen}")
         return chosen
 
+    def log_once(self, message: str) -> None:
+        """Log a warning that was not logged before, for these devices."""
+        self.devices.maker.log_once(logging.WARNING, message)
+
     def log_override(self, variable: str, enabled: bool, choice: str) -> None:
         """Log that the program switches off what the environment switches on."""
         if self.default_of(variable) and not enabled:

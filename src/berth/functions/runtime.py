@@ -9,7 +9,7 @@ import numpy as np
 
 from berth.devices.device import Device
 from berth.dtypes import DType
-from berth.eager.placement import log_execution
+from berth.eager.placement import log_execution, soft_placement_message
 from berth.eager.tensor import EagerTensor
 from berth.errors import InvalidArgumentError, explain
 from berth.front.context import context
@@ -17,6 +17,7 @@ from berth.graph.expect import current_expectation
 from berth.graph.func_graph import FuncGraph
 from berth.graph.tensor import SymbolicTensor
 from berth.plan.candidates import Candidates
+from berth.plan.placement import Placement
 from berth.plan.placement_errors import check_expectations
 from berth.plan.plan import Feed, Request
 from berth.run.engine import Engine, Options
@@ -180,6 +181,15 @@ class FunctionRuntime:
                     ),
                 )
 
+    def _log_moves(self, placement: Placement | None) -> None:
+        """Log, once, which operations soft placement runs elsewhere than they ask for."""
+        if placement is None:
+            return
+        for op in placement.moved:
+            device = placement.devices[op]
+            message = soft_placement_message(op.type, op.device, device, self._devices)
+            context().log_once(message)
+
     def _runner(self, given: Sequence[EagerTensor]) -> tuple[Any, list[Any], bool]:
         """Plan a call: what runs it, where the results are, and whether it wants the host."""
         assert self._engine is not None
@@ -189,6 +199,7 @@ class FunctionRuntime:
         )
         request = Request(self._fetches, self._targets, feeds, stays=True)
         runner = self._engine.runner(request)
+        self._log_moves(self._engine.placement)
         if isinstance(runner, Runner):
             places = [self._devices[value.device] for value in runner.plan.fetches]
             return runner, places, False
