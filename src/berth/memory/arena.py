@@ -150,10 +150,7 @@ class Arena:
             self._freed.flush()
 
     def reserve_all(self, max_bytes: int) -> bool:
-        """Take the memory that an arena without growth is entitled to, at once.
-
-        `max_bytes` is what the hardware has free: less than the limit, perhaps.
-        """
+        """Take the memory that an arena without growth is entitled to, if the card has it."""
         with self._still():
             if self.closed_by is not None:
                 raise RuntimeError(f"{self.name} was closed by {self.closed_by}.")
@@ -290,11 +287,9 @@ class Arena:
             return self._bins.take(size)
         return None
 
-    def _extend(self, size: int, max_bytes: int | None = None) -> bool:
+    def _extend(self, size: int, max_bytes: int = 2**63) -> bool:
         """Reserve a region that can hold this size, larger if growth says so."""
-        available = (self.limit_bytes - self.reserved_bytes) & -256
-        if max_bytes is not None:
-            available = min(available, max_bytes & -256)
+        available = min(self.limit_bytes - self.reserved_bytes, max_bytes) & -256
         if size > available:
             return False
         increased = False
