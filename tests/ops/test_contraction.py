@@ -13,7 +13,7 @@ from berth.ops.opdef import CATALOGUE
 from tests.ops.calls import bind
 from tests.ops.everywhere import RANK, compute, shape_of
 from tests.ops.gradient_checks import check_gradient
-from tests.ops.test_more_math import close, complex_normal, normal
+from tests.ops.numbers import close, complex_normal, normal
 
 SIZES = {"a": 2, "b": 2, "c": 3, "d": 2, "i": 2, "j": 3, "k": 4, "l": 5}
 EQUATIONS = [

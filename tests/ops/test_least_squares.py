@@ -9,7 +9,7 @@ from berth.ops.linalg.exponential import expm
 from berth.ops.linalg.least_squares import lstsq, matrix_rank, pinv
 from tests.ops.everywhere import compute
 from tests.ops.gradient_checks import check_gradient
-from tests.ops.test_more_math import close, complex_normal, normal
+from tests.ops.numbers import close, complex_normal, normal
 
 
 @pytest.mark.parametrize("fast", [True, False])

@@ -12,7 +12,7 @@ from berth.ops.linalg import decompositions, diagonals, linear_systems, matrices
 from tests.ops.everywhere import KNOWN, compute, shape_of
 from tests.ops.gradient_checks import KNOWN as KNOWN_SIZES
 from tests.ops.gradient_checks import check_gradient
-from tests.ops.test_more_math import close, complex_normal, normal
+from tests.ops.numbers import close, complex_normal, normal
 
 
 def positive(*shape):

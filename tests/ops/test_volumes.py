@@ -11,7 +11,7 @@ import pytest
 from berth.ops.nn.volumes import avg_pool3d, conv3d, conv3d_v1, max_pool3d
 from tests.ops.everywhere import compute, shape_of
 from tests.ops.gradient_checks import KNOWN, check_gradient
-from tests.ops.test_more_math import close, normal
+from tests.ops.numbers import close, normal
 
 WINDOWS = [
     ((4, 5, 6), (2, 3, 2), (1, 1, 1), (1, 1, 1), "SAME"),

@@ -11,8 +11,10 @@ OWN = ("tf.expect_device", "tf.reset", "tf.simulate", "tf.trim", "tf.why")
 GROUPS = {
     "tests/eager/test_devices.py::test_blocks_place_operations": ("tf.device",),
     "tests/parity/session/test_devices.py::test_scopes_give_devices": ("tf.compat.v1.device",),
-    "tests/eager/test_function.py::test_arguments_are_symbols_while_tracing": ("tf.function",),
-    "tests/eager/test_function.py::test_init_scope_leaves_the_function": ("tf.init_scope",),
+    "tests/functions/test_tracing.py::test_arguments_are_symbols_while_tracing": (
+        "tf.function",
+    ),
+    "tests/functions/test_captures.py::test_init_scope_leaves_the_function": ("tf.init_scope",),
     "tests/eager/test_regressions.py::test_functions_wait_for_variables": (
         "tf.control_dependencies",
     ),
