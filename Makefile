@@ -7,8 +7,9 @@ BIN    := $(VENV)/bin
 # Two steps: what a user needs, which is all that the demo waits for, and what a developer needs.
 USABLE := $(VENV)/.usable
 READY  := $(VENV)/.ready
+DOCS   := $(VENV)/.docs
 
-.PHONY: help setup demo test check format api fuzz mutants coverage parity bench ci clean
+.PHONY: help setup demo test check format api reference docs fuzz mutants coverage parity bench ci clean
 
 help:
 	@echo "make demo    TensorFlow's program for several GPUs, on four simulated ones"
@@ -16,6 +17,8 @@ help:
 	@echo "make check   ruff and mypy --strict"
 	@echo "make format  let ruff tidy the sources"
 	@echo "make api     write the public modules from what the code declares"
+	@echo "make reference  write the reference pages that are made from the code"
+	@echo "make docs    build the documentation into site/"
 	@echo "make fuzz    the property tests, deep"
 	@echo "make mutants a mutation test of the core (about 40 minutes)"
 	@echo "make coverage  which lines and branches the tests run"
@@ -56,6 +59,19 @@ format: $(READY)
 api: $(READY)
 	$(BIN)/python dev/make_api.py
 
+# The same for docs/: operations, command line, environment variables, errors, cards.
+reference: $(READY)
+	$(BIN)/python docs/make_ops.py
+	$(BIN)/python dev/make_reference.py
+
+$(DOCS): $(USABLE)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	@touch $@
+
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "site/index.html"
+
 fuzz: $(READY)
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests/properties
 
@@ -84,4 +100,4 @@ bench: $(READY)
 ci: check test demo
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis site dist

@@ -40,10 +40,10 @@ from sides import (
 
 IMPORT = "import, beyond NumPy"
 LISTING = "program that lists devices"
-DOCUMENT_001 = "program of document 001"
+SESSION_PROGRAM = "small session program"
 ON_TWO_GPUS = "two matmuls: two GPUs / one GPU"
 BARS = {
-    DOCUMENT_001: 0.15,
+    SESSION_PROGRAM: 0.15,
     "sess.run(variable + 1.0)": 0.2,
     "run of 1,000 chained ops, per op": 0.9,
     "building a graph, per node": 0.1,
@@ -56,7 +56,7 @@ IMPORTS_V1 = {
     "berth": "import berth.compat.v1 as tf",
     "tensorflow": "import tensorflow.compat.v1 as tf; tf.disable_v2_behavior()",
 }
-PROGRAM_001 = """
+SESSION_CODE = """
 a = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[2, 3], name='a')
 b = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[3, 2], name='b')
 c = tf.matmul(a, b)
@@ -82,8 +82,8 @@ def time_listing(side: Side) -> Times:
     return {LISTING: time_program(side, code)}
 
 
-def time_document(side: Side) -> Times:
-    return {DOCUMENT_001: time_program(side, IMPORTS_V1[side.module] + PROGRAM_001)}
+def time_session(side: Side) -> Times:
+    return {SESSION_PROGRAM: time_program(side, IMPORTS_V1[side.module] + SESSION_CODE)}
 
 
 def measure(side: Side, cases: Iterable[str], env: Mapping[str, str] = NO_GPUS) -> Times:
@@ -92,7 +92,7 @@ def measure(side: Side, cases: Iterable[str], env: Mapping[str, str] = NO_GPUS) 
 
 def timers(side: Side, wanted: Callable[[str], bool]) -> Iterator[Timer]:
     """Go through what is timed at a time: whole programs, calls, each of the graphs."""
-    programs = {IMPORT: time_import, LISTING: time_listing, DOCUMENT_001: time_document}
+    programs = {IMPORT: time_import, LISTING: time_listing, SESSION_PROGRAM: time_session}
     yield from (partial(time_it, side) for case, time_it in programs.items() if wanted(case))
     if calls := [case for case in CALLS if wanted(case)]:
         yield partial(measure, side, calls)

@@ -1,4 +1,4 @@
-"""The guide's programs are those of examples/, and print what it shows.
+"""The tutorial's programs are those of examples/, and print what it shows.
 
 A page shows programs (blocks of Python) and commands (blocks that begin with ``$``, each with
 its output). The commands of a section are run one after the other, as by a user with as many
@@ -64,8 +64,8 @@ def _read_section(page: str, text: str) -> Section:
     return Section(f"{page}: {title}", programs, named)
 
 
-SECTIONS = [s for page in ("README.md", "docs/guide.md") for s in read(page) if s.commands]
-SHOWN = [program for section in read("docs/guide.md") for program in section.programs]
+SECTIONS = [s for page in ("README.md", "docs/tutorial.md") for s in read(page) if s.commands]
+SHOWN = [program for section in read("docs/tutorial.md") for program in section.programs]
 
 
 def start(command: str, ledgers: Path) -> subprocess.Popen[str]:
@@ -130,7 +130,7 @@ def test_commands_print_what_is_shown(section, tmp_path):
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example_is_in_the_guide(path):
+def test_example_is_in_the_tutorial(path):
     """Its text, byte for byte, and the command on its first line."""
     text = path.read_text()
     command = text.splitlines()[0].removeprefix("# ")
@@ -141,7 +141,7 @@ def test_example_is_in_the_guide(path):
     assert command in [command for section in SECTIONS for command, _ in section.commands]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
 def test_program_shown_is_an_example(page):
     programs = [program for section in read(page) for program in section.programs]
     texts = [path.read_text() for path in EXAMPLES]
@@ -151,7 +151,7 @@ def test_program_shown_is_an_example(page):
         assert program in texts, program
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
 def test_blocks_fit_the_page(page):
     """A line of a device mapping takes 101 columns; nothing takes more."""
     blocks = "".join(re.findall(r"^```.*?^```", (ROOT / page).read_text(), re.S | re.M))
@@ -159,8 +159,8 @@ def test_blocks_fit_the_page(page):
 
 
 def test_what_is_covered_is_covered():
-    """docs/coming-from-tensorflow.md promises at least so many in ten; docs/ops.md counts."""
-    page = (ROOT / "docs/coming-from-tensorflow.md").read_text()
+    """docs/how-to/move-from-tensorflow.md promises at least so many in ten; docs/ops.md counts."""
+    page = (ROOT / "docs/how-to/move-from-tensorflow.md").read_text()
     promised = re.findall(r"^\| `(tf[\w.]*)` \| (\d+) of 10 \|", page, re.M)
     counted = re.findall(
         r"^\| `([\w.]+)`: (\d+) of (\d+) there", (ROOT / "docs/ops.md").read_text(), re.M

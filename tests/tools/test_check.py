@@ -29,7 +29,8 @@ from berth.tools.check_report import (
 )
 from berth.tools.cli import main
 
-PAGE = (Path(__file__).parents[2] / "docs/checking.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/how-to/check-the-gpu.md").read_text()
+JSON_PAGE = (Path(__file__).parents[2] / "docs/reference/json.md").read_text()
 ESCAPE = "\x1b"
 
 
@@ -422,7 +423,7 @@ def test_verdicts(devices, code, said):
 def test_json_has_the_documented_keys(capsys, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     found = run_json(capsys, "--sim", "2xT4")
-    of_report, of_device = PAGE.split("`berth check --json` prints one object:")[1].split(
+    of_report, of_device = JSON_PAGE.split("`berth check --json` prints one object:")[1].split(
         "and for each device:"
     )
 

@@ -14,7 +14,10 @@ from berth.eager.mode import set_eager
 
 pytest_plugins = "pytester"
 
-PAGE = (Path(__file__).parents[2] / "docs/testing.md").read_text()
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = "".join(
+    (DOCS / page).read_text() for page in ("how-to/test-in-ci.md", "reference/pytest-plugin.md")
+)
 EAGER = "import pytest\nimport berth as tf\nKEPT = []\n"
 GRAPH = "import pytest\nimport berth.compat.v1 as tf\nKEPT = []\n"
 LET_GO = """\
