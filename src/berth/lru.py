@@ -10,6 +10,10 @@ All caches of berth are of this class, so that each has a bound and can be looke
 >>> "b" in cache, cache.info()
 (False, CacheInfo(name='plans', hits=1, misses=0, evictions=1, entries=2, max_entries=2))
 
+The order of use is kept once a cache is half full. Until then a hit costs one look-up, and
+nothing is lost: before the first eviction as many entries again are added, and all that is used
+meanwhile moves to the end.
+
 Thread safety: each method makes one change that the interpreter lock keeps whole. Two threads
 that miss at the same time may both compute an entry; the later one is kept.
 """
@@ -37,7 +41,16 @@ class CacheInfo(NamedTuple):
 class LRUCache(Generic[K, V]):
     """A dictionary of at most `max_entries`, which evicts the least recently used."""
 
-    __slots__ = ("_entries", "_on_evict", "evictions", "hits", "max_entries", "misses", "name")
+    __slots__ = (
+        "_entries",
+        "_n_unordered",
+        "_on_evict",
+        "evictions",
+        "hits",
+        "max_entries",
+        "misses",
+        "name",
+    )
 
     def __init__(
         self, name: str, max_entries: int, on_evict: Callable[[V], None] | None = None
@@ -45,6 +58,8 @@ class LRUCache(Generic[K, V]):
         self.name = name
         self.max_entries = max_entries
         self.hits = self.misses = self.evictions = 0
+        self._n_unordered = max_entries // 2
+        """Up to so many entries, which are used last does not matter yet: see above."""
         self._on_evict = on_evict
         """Told of each value that is evicted, to release what it holds."""
         self._entries: dict[K, V] = {}  # in the order of use, the oldest first
@@ -52,12 +67,16 @@ class LRUCache(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """Return the value of a key, and count it as used; None if there is none."""
         entries = self._entries
-        try:
-            value = entries[key] = entries.pop(key)
-        except KeyError:
+        value = entries.get(key)
+        if value is None:
             self.misses += 1
             return None
         self.hits += 1
+        if len(entries) > self._n_unordered:
+            try:
+                entries[key] = entries.pop(key)
+            except KeyError:  # another thread has evicted it
+                return None
         return value
 
     def __setitem__(self, key: K, value: V) -> None:

@@ -15,6 +15,7 @@ from berth.ops.arrays import (
 )
 from berth.ops.builder import current
 from berth.ops.convert import dtype_of
+from berth.ops.dispatch import bind as bind_kernel
 from berth.ops.evaluate import HostValue, evaluate
 from berth.ops.flow import control
 from berth.ops.opdef import CATALOGUE, Launch, OpDef, in_order
@@ -116,8 +117,8 @@ def bind_seen(
     outputs = [np.empty(dims or (), dtype.np_dtype) for dtype, dims in types]
     needed = kernel.scratch(seen, types, attrs, n_threads) if kernel.scratch else ()
     scratch = [np.empty(dims or (), dtype.np_dtype) for dtype, dims in needed]
-    bound = kernel.bind(Launch(np, inputs, outputs, attrs, scratch, state, n_threads))
-    return in_order(bound), outputs
+    launch = Launch(np, inputs, outputs, attrs, scratch, state, n_threads)
+    return bind_kernel(kernel, launch, in_order), outputs
 
 
 def sample(

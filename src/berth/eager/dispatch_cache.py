@@ -1,85 +1,55 @@
-"""What is decided for an operation is remembered: calls of one kind are examined once.
+"""The dispatch cache: eager calls of one kind are examined once.
 
-The *kind* of a call is all that decisions depend on: the operation and its attributes, the
+The *key* of a call is all that its dispatch depends on: the operation and its attributes, the
 type, shape and device of every input, the values of host inputs (a shape, an axis), and the
-device that is asked for. Whether the types fit, where it runs, with which kernel, and what
-comes out, follows from that; a `Recipe` holds it.
+requested device. Whether the types fit, the device, the kernel and the types of the outputs
+follow from it; an `Entry` holds them.
 
-  1. A recipe is made of a call that went well. What fails is examined, and explained, anew
-     each time.
-  2. Its inputs are where it runs. What has to be copied is subject to the device policy,
-     which may change.
-  3. Operations that keep something from call to call, run graphs of their own, or are given
-     functions, which hold whatever they close over, have none.
-  4. It belongs to opened devices, and goes with them.
+  1. An entry is made of a call that succeeded. A call that fails is examined each time.
+  2. Its inputs are on its device. Copies are subject to the device policy, which may change.
+  3. Operations that keep state from call to call, run subgraphs, or are given functions, which
+     hold whatever they close over, have no entry.
+  4. An entry belongs to the devices that were open, and is dropped with them.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
-
-import numpy as np
+from collections.abc import Sequence
+from typing import Any
 
 from berth.devices.device import Device
 from berth.dtypes import DType, string
-from berth.eager.placement import Choice
+from berth.eager.conversion import Converter
+from berth.eager.execution import Execution
 from berth.eager.tensor import EagerTensor
 from berth.eager.variable_handle import Handle
+from berth.ops.dispatch import known_types
 from berth.ops.opdef import Attrs, OpDef, OutputType
-from berth.ops.shape import Dims, Known
-from berth.plan.layout import LARGE
+from berth.ops.shape import Dims
 
-MAX_RECIPES = 10_000
-"""How many kinds of calls are remembered; then all are forgotten."""
-MAX_NUMBERS = 16
-"""How many Python numbers a recipe keeps as tensors; then all are forgotten."""
+MAX_ENTRIES = 4096
+"""How many kinds of calls are cached."""
 _MAX_HOST_BYTES = 256
 _NUMBERS = (float, int)
-PLAIN = frozenset({EagerTensor, float, int, list, tuple})
-"""What stands for nothing but itself, most of what operations are given."""
 
-Kind = tuple[Any, ...]
+Key = tuple[Any, ...]
 
 
-class Recipe:
-    """How a kind of call is done."""
+class Entry:
+    """What was decided for the calls of one key."""
 
-    __slots__ = (
-        "_number_at",
-        "_numbers",
-        "_shapes",
-        "choice",
-        "empty",
-        "function",
-        "hosts",
-        "takes_tensors",
-        "types",
-    )
+    __slots__ = ("_number_at", "_shapes", "execution", "takes_tensors")
 
     def __init__(
         self,
         op: OpDef,
         values: Sequence[Any],
         tensors: Sequence[Any],
-        attrs: Attrs,
-        choice: Choice,
-        types: Sequence[OutputType],
+        execution: Execution,
+        converter: Converter,
     ) -> None:
-        self.choice = choice
-        self.types = types
-        self.hosts = hosts = op.host_positions(len(tensors))
-        """The positions of the inputs whose values are wanted on the host."""
-        self.function: Callable[..., Any] | None = None
-        """Of an elementwise operation on small arrays of the host: it does all."""
-        self.empty: Any = None
-        """What the function's output is made of: shape and type."""
-        # Attributes may be equal and yet differ, as 0.0 and -0.0: a function would keep them.
-        if choice.device.is_host and op.elementwise is not None and not attrs:
-            dtype, dims = types[0]
-            if dtype.itemsize * math.prod(cast(Known, dims)) < LARGE:
-                self.function, self.empty = op.elementwise(np, {}), (dims, dtype.np_dtype)
+        self.execution = execution
+        hosts = op.host_positions(len(tensors))
         self._shapes = [
             (position, tensors[position])
             for position in hosts
@@ -87,48 +57,39 @@ class Recipe:
         ]
         numbers = [k for k, v in enumerate(values) if type(v) in _NUMBERS and k not in hosts]
         self._number_at = numbers[0] if numbers else None
-        self._numbers: dict[Any, EagerTensor] = {_key(values[k]): tensors[k] for k in numbers}
+        if self._number_at is not None:
+            position = self._number_at
+            other = values[1 - position]
+            converter.keep_number(values[position], other, tensors[position])
         self.takes_tensors = not self._shapes and self._number_at is None
-        """All inputs are given as tensors."""
+        """Whether all inputs are given as tensors."""
 
-    def tensors(self, values: Sequence[Any], convert: Callable[..., EagerTensor]) -> list[Any]:
-        """Put tensors in the places of numbers and shapes; the same one is converted once."""
+    def tensors(self, values: Sequence[Any], converter: Converter) -> list[Any]:
+        """Put tensors in the places of numbers and shapes."""
         tensors = list(values)
         for position, tensor in self._shapes:
             tensors[position] = tensor
         if self._number_at is not None:
-            number = values[self._number_at]
-            key = _key(number)
-            found = self._numbers.get(key)
-            if found is None:
-                found = convert(number, tensors[1 - self._number_at].dtype)
-                if len(self._numbers) == MAX_NUMBERS:
-                    self._numbers.clear()
-                self._numbers[key] = found
-            tensors[self._number_at] = found
+            other = values[1 - self._number_at]
+            tensors[self._number_at] = converter.number(values[self._number_at], other)
         return tensors
 
 
-def _key(number: float) -> float | str:
-    """Return what a number is looked up by: 0.0 and -0.0 are equal, and not the same."""
-    return number or str(number)
-
-
-def kind_of(op: OpDef, values: Sequence[Any], attrs: Attrs, *asked: Any) -> Kind | None:
-    """Return the kind of a call, or None if it has to be examined."""
+def key_of(op: OpDef, values: Sequence[Any], attrs: Attrs, *requested: Any) -> Key | None:
+    """Return the key of a call, or None if it cannot be cached."""
     hosts = op.host_positions(len(values)) if op.host_inputs else ()
-    kind: list[Any] = [op, *asked]
+    key: list[Any] = [op, *requested]
     if attrs:
-        kind += attrs.items()
+        key += attrs.items()
     for position, value in enumerate(values):
         part: Any
         if type(value) is EagerTensor:
-            kind += (value.dtype, value.dims, value.place)
+            key += (value.dtype, value.dims, value.place)
             if position not in hosts:
                 continue
             part = _host_bytes(value)
         elif type(value) is Handle:
-            kind.append(value.place)
+            key.append(value.place)
             part = value.declared
         elif position in hosts:
             part = _sizes(value)
@@ -136,8 +97,23 @@ def kind_of(op: OpDef, values: Sequence[Any], attrs: Attrs, *asked: Any) -> Kind
             part = _number_type(op, values, position)
         if part is None:
             return None
-        kind.append(part)
-    return tuple(kind)
+        key.append(part)
+    return tuple(key)
+
+
+def hashable(key: Any) -> Key | None:
+    """Return a key with tuples for lists among its attributes; None if it has no hash then."""
+    parts = [
+        (part[0], tuple(part[1]))
+        if type(part) is tuple and len(part) == 2 and type(part[1]) is list
+        else part
+        for part in key
+    ]
+    try:
+        hash(tuple(parts))
+    except TypeError:
+        return None
+    return tuple(parts)
 
 
 def _host_bytes(tensor: EagerTensor) -> bytes | None:
@@ -168,30 +144,46 @@ def _number_type(op: OpDef, values: Sequence[Any], position: int) -> type | None
     return kind if type(values[1 - position]) is EagerTensor else None
 
 
-class _Unseen(NamedTuple):
-    """An input of which only its kind is known."""
+class _ObservedInput:
+    """An input of a shape rule that records whether its value is read."""
 
-    dtype: DType
-    dims: Dims
-    value: None = None
+    __slots__ = ("_tensor", "dims", "dtype", "is_read")
+
+    def __init__(self, tensor: EagerTensor) -> None:
+        self.dtype: DType = tensor.dtype
+        self.dims: Dims = tensor.dims
+        self.is_read = False
+        self._tensor = tensor
+
+    @property
+    def value(self) -> Any:
+        self.is_read = True
+        return self._tensor.value
 
 
-def is_repeatable(
-    op: OpDef,
-    tensors: Sequence[Any],
-    attrs: Attrs,
-    device: Device,
-    types: Sequence[OutputType],
-) -> bool:
-    """Tell whether all that was decided follows from the kind of the call."""
-    keeps_something = op.is_stateful and op.access is None
-    if keeps_something or op.is_call or op.is_source or any(map(callable, attrs.values())):
+def infer(op: OpDef, tensors: Sequence[Any], attrs: Attrs) -> tuple[Sequence[OutputType], bool]:
+    """Apply the shape rule, once: return the output types, and whether they follow from a key.
+
+    They do not where the rule reads the value of an input that is not part of the key.
+    """
+    hosts = op.host_positions(len(tensors))
+    observed = {
+        k: _ObservedInput(tensor)
+        for k, tensor in enumerate(tensors)
+        if k not in hosts and type(tensor) is not Handle
+    }
+    inputs = [observed.get(k, tensor) for k, tensor in enumerate(tensors)]
+    if op.access is None:
+        types: Sequence[OutputType] = known_types(op, inputs, attrs)
+    else:  # the declared shape of a variable may be unknown, that of its value is not
+        types = op.infer(inputs, attrs)
+    return types, not any(value.is_read for value in observed.values())
+
+
+def is_cacheable(op: OpDef, tensors: Sequence[Any], attrs: Attrs, device: Device) -> bool:
+    """Tell whether a call may have an entry: rules 2 and 3."""
+    keeps_state = op.is_stateful and op.access is None
+    if keeps_state or op.is_call or op.is_source or any(map(callable, attrs.values())):
         return False
     hosts = op.host_positions(len(tensors))
-    if any(k not in hosts and t.place is not device for k, t in enumerate(tensors)):
-        return False
-    kinds = [
-        t if k in hosts or type(t) is Handle else _Unseen(t.dtype, t.dims)
-        for k, t in enumerate(tensors)
-    ]
-    return list(op.infer(kinds, attrs)) == list(types)
+    return all(k in hosts or t.place is device for k, t in enumerate(tensors))

@@ -162,7 +162,7 @@ class EagerTensor(ValueOperators, Tensor):
 
     def _moved(self, kind: str, index: int) -> Any:
         builder: Any = current()
-        return builder.moved(self, kind, index)
+        return builder.copy_to(self, builder.placer.find(kind, index), "Copy")
 
     def __dlpack__(self, **options: Any) -> Any:
         if self.dtype is string:

@@ -91,7 +91,10 @@ class Variable(Writable, ValueOperators):
                     f"argument ({shape})."
                 )
             name = name or "Variable"
-            first = eager_builder().at_home(first, name)
+            eager = eager_builder()
+            device = eager.placer.device_for_variable(first.dtype, name)
+            if first.place is not device:
+                first = eager.copy_to(first, device, "VarHandleOp")
             is_trainable = True if trainable is None else trainable
             self.handle = Handle(name, first, declared, trainable=is_trainable)
         self.handle.variable = weakref.ref(self)

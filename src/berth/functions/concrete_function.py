@@ -122,7 +122,7 @@ class ConcreteFunction:
 
     def _copied_to(self, device: str) -> ConcreteFunction:
         try:
-            context().builder.device_here()
+            context().builder.placer.device_for()
         except InvalidArgumentError as error:
             message = f"{error.message} [Op:{self.name}]"
             raise InvalidArgumentError(None, None, message) from None

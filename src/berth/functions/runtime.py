@@ -81,7 +81,7 @@ class FunctionRuntime:
         except AttributeError:
             raise _out_of_scope(given) from None
         if program.switches.log_placement:
-            log_execution(self._name, program.builder.device_here())
+            log_execution(self._name, program.builder.placer.device_for())
         ready = self._ready.get(key)
         if ready is None:
             ready = self._ready[key] = self._runner(given)

@@ -78,6 +78,8 @@ class Launch(NamedTuple):
     """What this operation keeps from run to run in one session: a dict of its own."""
     n_threads: int = 1
     """Into how many `Parts` it is worth to divide the work."""
+    is_checked: bool = False
+    """Whether the shape rule has seen the values of the host inputs."""
 
 
 Infer = Callable[[Sequence[Any], Attrs], Sequence[OutputType]]
@@ -101,11 +103,9 @@ class Kernel(NamedTuple):
     scratch: ScratchShapes | None = None
 
 
-def in_order(bound: Call | Parts | None) -> Call | None:
-    """Make one call of what a binder returned, for a single thread."""
-    if isinstance(bound, Parts):
-        return make_calls, ((*bound.first, *bound.calls, *bound.then),)
-    return bound
+def in_order(parts: Parts) -> Call:
+    """Make one call of what a binder divided, for a single thread."""
+    return make_calls, ((*parts.first, *parts.calls, *parts.then),)
 
 
 def make_calls(calls: Sequence[Call]) -> None:

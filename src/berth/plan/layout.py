@@ -22,6 +22,7 @@ from typing import Any
 
 from berth.dtypes import string, uint8
 from berth.graph.operation import Operation
+from berth.ops.dispatch import scratch_types
 from berth.ops.opdef import Access
 from berth.plan.fuse import slice_scratch_bytes
 from berth.plan.partition import HOST, value_bytes
@@ -225,12 +226,12 @@ class _Workspace:
         if step.members:
             n_bytes = self._n_threads * slice_scratch_bytes(step, self._n_threads)
             wanted: list[Any] = [(uint8, (n_bytes,))]
-        elif step.kernel.scratch is not None and not step.is_known:
-            types = [(value.dtype, value.dims) for value in step.outputs]
-            rule, attrs = step.kernel.scratch, step.op.attrs
-            wanted = list(rule(step.inputs, types, attrs, self._n_threads))
-        else:
+        elif step.is_known:
             return ()
+        else:
+            types = [(value.dtype, value.dims) for value in step.outputs]
+            attrs, n_threads = step.op.attrs, self._n_threads
+            wanted = [*scratch_types(step.kernel, step.inputs, types, attrs, n_threads)]
         scratch = []
         for dtype, dims in wanted:
             value = Value(step.op.outputs[0], dtype, dims, step)

@@ -23,7 +23,8 @@ from berth.devices.device import Device
 from berth.dtypes import string
 from berth.graph.operation import Operation
 from berth.ops.arrays.array import CONST
-from berth.ops.opdef import Access, Call, Launch, Parts
+from berth.ops.dispatch import bind
+from berth.ops.opdef import Access, Call, Launch
 from berth.plan.layout import LARGE
 from berth.plan.partition import HOST
 from berth.plan.plan import Copy, Plan, Stage, Step, Storage, Value
@@ -56,6 +57,7 @@ class Binding:
         self._devices = devices
         self._state = state
         self._pool = pool
+        self._join = partial(over_pool, pool=pool)
         self._arrays: dict[Value, Array] = {}
         self._fused: dict[Step, FusedCall] = {}
         self._failures: list[str] = []
@@ -186,10 +188,9 @@ class Binding:
         xp, n_threads = self._xp(step.device), self._pool.n_threads
         launch = Launch(xp, inputs, outputs, op.attrs, scratch, memory, n_threads)
         try:
-            bound = step.kernel.bind(launch)
+            call = bind(step.kernel, launch, self._join)
         except Exception as error:
             fail(error, op)
-        call = over_pool(bound, self._pool) if isinstance(bound, Parts) else bound
         if definition.access is Access.ASSIGN and call is not None:
             slot = self._state.variable(*_variable(step.inputs[0].root))
             return _assign, (*call, slot)

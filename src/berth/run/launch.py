@@ -1,9 +1,8 @@
-"""Doing one operation at once, on arrays that are there: what eager programs do.
+"""Eager launches: memory, calls and copies for operations that run one by one.
 
-Every device has one stream for such work (`Device.stream`), so what a program writes down
-is done in that order. Memory that an operation took may be used again as soon as nobody
-holds it: whatever uses it next comes later in the same stream. Copies between GPUs, which
-two streams take part in, make both wait.
+Every device has one stream for such work (`Device.stream`), so operations run in the order of
+the program. Memory may be used again as soon as no array holds it: its next use comes later in
+the same stream. Copies between GPUs, which two streams take part in, make both wait.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from berth.devices.out_of_memory import allocate_tensor
 from berth.dtypes import DType, string
 from berth.errors import ResourceExhaustedError
 from berth.memory.buffer import Holder
-from berth.ops.opdef import Attrs, Kernel, Launch, OpDef, OutputType, Parts
+from berth.ops.opdef import Call, Parts
 from berth.ops.shape import Known
 from berth.plan.layout import LARGE
 from berth.run.fp_errors import ignore_fp_errors
@@ -37,7 +36,7 @@ def new_array(
     holder: Callable[[], Holder],
     devices: Sequence[Device] = (),
 ) -> Array:
-    """Make memory on a device for what somebody will hold.
+    """Allocate an array on a device; `holder` says for the memory report what holds it.
 
     Large arrays of the host come from its arena too: memory that was used before is there
     at once, and pages that are new to the process cost more to touch than most work.
@@ -55,7 +54,7 @@ def new_array(
 
 
 def _empty_on_host(device: Device, dims: Known, dtype: DType) -> Array:
-    """Ask NumPy for memory; say as TensorFlow does if there is not so much."""
+    """Allocate with NumPy; ResourceExhaustedError, as TensorFlow raises it, if that fails."""
     try:
         return np.empty(dims, dtype.np_dtype)
     except (MemoryError, ValueError):  # it does not fit, or no array could be so large
@@ -68,44 +67,39 @@ def _empty_on_host(device: Device, dims: Known, dtype: DType) -> Array:
         ) from None
 
 
-def compute(
-    op: OpDef,
-    kernel: Kernel,
-    device: Device,
-    inputs: Sequence[Any],
-    attrs: Attrs,
-    types: Sequence[OutputType],
-    *,
-    typed_inputs: Sequence[Any],
-    pool: Pool,
-    state: Any = None,
-    devices: Sequence[Device] = (),
-) -> list[Array]:
-    """Do one operation on a device; return its outputs.
+class DeviceTarget:
+    """A device as the `berth.ops.dispatch.Target` of one operation.
 
-    `inputs` are arrays of that device, of the host where the operation wants it so. What the
-    kernel divides is done by the threads of the pool.
+    What the operation allocates is held in its name. Work that its kernel divides is done by
+    the threads of the pool.
     """
-    if op.is_alias:
-        return [inputs[0].reshape(types[0][1])]
-    xp = device.hardware.backend.xp
-    holder = partial(_held_by, op.name)
-    outputs = [new_array(device, dims, dtype, holder, devices) for dtype, dims in types]  # type: ignore[arg-type]
-    scratch: list[Array] = []
-    if kernel.scratch is not None:
-        scratch = [
-            new_array(device, dims, dtype, holder, devices)  # type: ignore[arg-type]
-            for dtype, dims in kernel.scratch(typed_inputs, types, attrs, pool.n_threads)
-        ]
-    launch = Launch(xp, inputs, outputs, attrs, scratch, state, pool.n_threads)
-    bound = kernel.bind(launch)
-    call = over_pool(bound, pool) if isinstance(bound, Parts) else bound
-    if call is not None:
-        if device.is_host:
+
+    __slots__ = ("_devices", "_holder", "_pool", "device", "n_threads", "xp")
+
+    def __init__(
+        self, device: Device, op_name: str, pool: Pool, devices: Sequence[Device] = ()
+    ) -> None:
+        self.device = device
+        self.xp = device.hardware.backend.xp
+        self.n_threads = pool.n_threads
+        self._pool = pool
+        self._devices = devices
+        self._holder = partial(_held_by, op_name)
+
+    def empty(self, dtype: DType, dims: Known) -> Array:
+        """Allocate an array on the device."""
+        return new_array(self.device, dims, dtype, self._holder, self._devices)
+
+    def join(self, parts: Parts) -> Call:
+        """Make one call of what a kernel divided."""
+        return over_pool(parts, self._pool)
+
+    def run(self, call: Call) -> None:
+        """Make a call: at once on the host, in the device's stream elsewhere."""
+        if self.device.is_host:
             ignore_fp_errors(*call)
         else:
-            device.stream.launch(partial(ignore_fp_errors, *call))
-    return outputs
+            self.device.stream.launch(partial(ignore_fp_errors, *call))
 
 
 def _held_by(op: str) -> Holder:

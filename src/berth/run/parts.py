@@ -16,7 +16,6 @@ from berth.run.threads import Pool, my_threads, share_cores
 def over_pool(parts: Parts, pool: Pool) -> Call:
     """Make one call of a kernel's parts."""
     alone = in_order(parts)
-    assert alone is not None
     n_threads = min(pool.n_threads, len(parts.calls))
     if n_threads < 2:
         return alone

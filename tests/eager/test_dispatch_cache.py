@@ -1,9 +1,10 @@
-"""FunctionalOps with a recipe come out as calls that are examined: values, errors, logs, records."""
+"""Calls that hit the dispatch cache are as calls that miss: values, errors, logs, records."""
 
 from __future__ import annotations
 
 import gc
 import logging
+from collections import Counter
 from contextlib import ExitStack
 from threading import Thread
 from unittest.mock import patch
@@ -15,8 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import berth as tf
-from berth.eager import dispatch_cache as eager_recipe
+from berth.eager import conversion
 from berth.eager.mode import eager_builder
+from berth.ops.opdef import CATALOGUE
 from tests.eager.cases import GPU_0, GPU_1, in_use
 
 
@@ -54,8 +56,8 @@ def bits(tensor):
 
 
 def examined(call, device=None):
-    """What comes of a call that no recipe is looked up for, or written down of."""
-    with patch("berth.eager.builder.kind_of", lambda *_: None):
+    """What comes of a call that is not looked up in the cache."""
+    with patch("berth.eager.builder.key_of", lambda *_: None):
         return outcome(call, device)
 
 
@@ -250,7 +252,7 @@ def test_policies_hold_for_later_calls(sim):
         assert is_refused == (policy == "explicit")
 
 
-def test_variables_of_a_kind_share_recipes(sim):
+def test_variables_of_a_kind_share_entries(sim):
     sim("2xT4")
     made = []
     for device in ("/gpu:0", "/gpu:1", "/gpu:0", "/gpu:1"):
@@ -302,7 +304,7 @@ def test_running_out_of_memory_is_as_before(sim):
     assert (x * 2.0).numpy()[-1] == 2.0
 
 
-def test_recipes_go_with_their_devices(sim):
+def test_entries_go_with_their_devices(sim):
     sim("2xT4")
     with tf.device("/gpu:1"):
         x = tf.constant([1.0]) * 2.0
@@ -316,7 +318,7 @@ def test_recipes_go_with_their_devices(sim):
         assert (tf.constant([1.0]) * 2.0).device == GPU_0
 
 
-def test_recipes_keep_no_closed_devices(sim):
+def test_entries_keep_no_closed_devices(sim):
     sim("1xT4")
     place = ref((tf.constant([1.0]) * 2.0).place)
     tf.reset()
@@ -332,12 +334,13 @@ def test_few_numbers_are_kept_on_devices(sim):
     sim("1xT4")
     x = tf.ones([4])
     before = in_use()
-    for number in range(100):
+    for number in range(2 * conversion.MAX_NUMBERS):
         _ = x * float(number)
-    assert 0 < in_use() - before <= eager_recipe.MAX_NUMBERS * 256
+    del _
+    assert 0 < in_use() - before <= conversion.MAX_NUMBERS * 256
 
 
-def test_recipes_keep_no_results(sim):
+def test_entries_keep_no_results(sim):
     sim("1xT4")
     x = tf.ones([1 << 16])
 
@@ -355,15 +358,90 @@ def test_recipes_keep_no_results(sim):
         assert in_use() == before
 
 
-def test_recipes_are_bounded(monkeypatch):
-    monkeypatch.setattr("berth.eager.builder.MAX_RECIPES", 3)
+def test_cache_evicts_the_least_recently_used(monkeypatch):
+    monkeypatch.setattr("berth.eager.builder.MAX_ENTRIES", 3)
     x = tf.ones([12])
     for size in (1, 2, 3, 4, 6, 12, 1, 2):
         assert tf.reshape(x, [size, -1]).dims == (size, 12 // size)
-        assert len(eager_builder()._recipes) <= 3
+        assert len(eager_builder()._cache) <= 3
+    assert eager_builder()._cache.info().evictions >= 5
 
 
-def test_threads_share_recipes(sim):
+def test_caches_are_bounded_whatever_the_shapes():
+    for size in range(5_000):
+        x = tf.zeros([size])
+        _ = x + float(size)
+    caches = (
+        eager_builder()._cache,
+        eager_builder()._converter._numbers,
+        eager_builder().placer._choices,
+    )
+    for cache in caches:
+        assert len(cache) <= cache.max_entries < 5_000
+
+
+# --- the shape rule ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def n_inferred(monkeypatch):
+    """How often the shape rule of each operation was applied, by any way to it."""
+    counted = Counter()
+
+    def count(op):
+        def infer(inputs, attrs, rule=op.infer):
+            counted[op.name] += 1
+            return rule(inputs, attrs)
+
+        return infer
+
+    for op in CATALOGUE.values():
+        monkeypatch.setattr(op, "infer", count(op))
+    return counted
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "F + F",
+        "F * 2.0",
+        "tf.matmul(M, M)",
+        "tf.reshape(M, [4])",
+        "tf.reduce_sum(M, axis=1)",
+        "tf.where(tf.equal(F, 1.5))",
+        "tf.slice(F, [1], [1])",
+        "M[0]",
+        "tf.reverse(F, [0])",
+        "V.assign_add(F)",
+    ],
+)
+def test_shape_rules_run_once(n_inferred, call):
+    names = {
+        "tf": tf,
+        "F": tf.constant([1.5, -2.0]),
+        "M": tf.constant([[1.0, 2.0], [3.0, 4.0]]),
+        "V": tf.Variable([1.0, 2.0]),
+    }
+    n_inferred.clear()
+    eval(call, names)
+    assert n_inferred
+    assert set(n_inferred.values()) == {1}
+
+
+def test_cached_calls_run_no_shape_rule(n_inferred):
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    for _ in range(3):
+        _ = (
+            tf.matmul(x, x),
+            x + 2.0,
+            tf.reduce_sum(x, 1),
+            tf.nn.max_pool2d(x[None, ..., None], [2, 2], 1, "SAME"),
+        )
+    assert n_inferred["MatMul"] == n_inferred["AddV2"] == n_inferred["Sum"] == 1
+    assert n_inferred["MaxPool"] == 1
+
+
+def test_threads_share_the_cache(sim):
     sim("1xT4")
     wrong = []
 
