@@ -11,7 +11,7 @@ import berth.compat.v1 as tf
 from berth import dtypes
 from berth.graph.graph import Graph
 from berth.ops.arrays import (
-    array,
+    placeholders,
 )
 from berth.ops.builder import current
 from berth.ops.convert import dtype_of
@@ -25,15 +25,15 @@ Case: TypeAlias = tuple[str, list[Any], dict[str, Any]]
 
 
 def _placeholders(dtype: Any, name: str) -> Any:
-    return lambda *dims: array.placeholder(dtype, dims, name=name)
+    return lambda *dims: placeholders.placeholder(dtype, dims, name=name)
 
 
 def _group_on_devices() -> Any:
     graph: Any = current()
     with graph.device("/cpu:0"):
-        a = array.placeholder(dtypes.float32, [2], name="p")
+        a = placeholders.placeholder(dtypes.float32, [2], name="p")
     with graph.device("/gpu:0"):
-        b = array.placeholder(dtypes.float32, [2], name="p")
+        b = placeholders.placeholder(dtypes.float32, [2], name="p")
     return control.group(a, b)
 
 
@@ -46,7 +46,7 @@ NAMES = {
     "B": _placeholders(dtypes.bool_, "b"),
     "X": _placeholders(dtypes.complex64, "x"),
     "S": _placeholders(dtypes.string, "s"),
-    "U": lambda dtype=dtypes.float32: array.placeholder(dtype, None, name="u"),
+    "U": lambda dtype=dtypes.float32: placeholders.placeholder(dtype, None, name="u"),
     "f": lambda *inputs: inputs,
     "group_on_devices": _group_on_devices,
 }
@@ -65,7 +65,7 @@ def compute(call: str, **feeds: Any) -> Any:
     graph = Graph()
     with graph.as_default():
         tensors = {
-            name: array.placeholder(dtype_of(value), value.shape, name=name)
+            name: placeholders.placeholder(dtype_of(value), value.shape, name=name)
             for name, value in feeds.items()
         }
         result = eval(call, {**NAMES, **tensors})

@@ -9,9 +9,9 @@ import berth.compat.v1 as tf
 import berth.ops.gradients  # noqa: F401  loads them
 from berth.autodiff.backprop import gradients
 from berth.ops.arrays import metadata, moving, slicing
-from berth.ops.arrays.array import placeholder_with_default
 from berth.ops.arrays.broadcasting import broadcast_to, sum_like
 from berth.ops.arrays.gathering import gather, where, where_v2
+from berth.ops.arrays.placeholders import placeholder_with_default
 from berth.ops.elementwise import arithmetic as math
 from berth.ops.elementwise import unary
 from berth.ops.elementwise.casting import cast

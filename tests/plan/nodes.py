@@ -8,7 +8,8 @@ from berth.devices.full_name import FullName
 from berth.dtypes import float32
 from berth.graph.expect import expect_device
 from berth.graph.graph import Graph
-from berth.ops.arrays.array import constant, identity, placeholder
+from berth.ops.arrays.array import constant, identity
+from berth.ops.arrays.placeholders import placeholder
 from berth.ops.builder import apply
 from berth.ops.elementwise.arithmetic import add_n, multiply
 from berth.ops.elementwise.unary import negative

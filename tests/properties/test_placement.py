@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from berth.devices.full_name import parse_full_name
 from berth.errors import InvalidArgumentError
 from berth.graph.graph import Graph
-from berth.ops.arrays.array import constant, identity, placeholder
+from berth.ops.arrays.array import constant, identity
+from berth.ops.arrays.placeholders import placeholder
 from berth.ops.builder import apply
 from berth.ops.elementwise.arithmetic import multiply
 from berth.ops.elementwise.unary import negative

@@ -11,9 +11,9 @@ from berth.graph.func_graph import FuncGraph
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
-from berth.ops.arrays.array import PLACEHOLDER
 from berth.ops.arrays.filling import zeros
 from berth.ops.arrays.joining import stack
+from berth.ops.arrays.placeholders import PLACEHOLDER
 from berth.ops.builder import current
 from berth.ops.flow.calls import follow
 from berth.ops.state.variables import HANDLE

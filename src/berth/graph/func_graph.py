@@ -21,7 +21,8 @@ from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, record, watch_variable
 from berth.graph.tensor import SymbolicTensor
-from berth.ops.arrays.array import CONST, IDENTITY, PLACEHOLDER
+from berth.ops.arrays.array import CONST, IDENTITY
+from berth.ops.arrays.placeholders import PLACEHOLDER
 from berth.ops.compose import is_tensor
 from berth.ops.opdef import Access, Attrs, OpDef
 from berth.ops.operators import ValueOperators

@@ -1,15 +1,13 @@
-"""How to go back through operations: the table of gradients.
+"""Gradients of operations: how they are declared, and looked up.
 
 A gradient is a function ``(op, *grads)``: `op` has the ``inputs``, ``outputs`` and ``attrs``
-of the operation as it was done, and there is one of `grads` for each output. It returns one
-gradient for each input, or a single one for a single input; None where there is none. A
-gradient that takes work may be given as a function without arguments: it is called if anyone
-wants the gradient of that input.
+of the operation as it was executed, and there is one of `grads` for each output. It returns
+one gradient for each input, or a single one for a single input; None where there is none. A
+gradient that takes work may be given as a function without arguments: it is called if the
+gradient of that input is needed.
 
 It is written with the operations that users call, so it serves graphs and eager programs, and
-can itself be differentiated.
-
-The functions are in `berth.ops.gradients`, which is loaded when the first is asked for.
+can itself be differentiated. It stands beside the definition of its operation.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, OpDef
 
 
 class RecordedOp(Protocol):
-    """An operation as it was done, or will be."""
+    """An operation that was executed, or that is a node of a graph."""
 
     @property
     def definition(self) -> OpDef: ...
@@ -38,7 +36,7 @@ Gradient = Callable[..., Any]
 
 
 def gradient(*ops: OpDef) -> Callable[[Gradient], Gradient]:
-    """Make a function the gradient of operations."""
+    """Declare a function as the gradient of operations."""
 
     def enter(function: Gradient) -> Gradient:
         for op in ops:
@@ -50,20 +48,20 @@ def gradient(*ops: OpDef) -> Callable[[Gradient], Gradient]:
 
 
 def takes_none(function: Gradient) -> Gradient:
-    """Say of a gradient that it is given None, and no zeros, for outputs that nobody uses."""
+    """Declare that a gradient gets None, and not zeros, for outputs that are not used."""
     setattr(function, "takes_none", True)  # noqa: B010  (functions have no such attribute)
     return function
 
 
 def not_differentiable(*ops: OpDef) -> None:
-    """Say of operations that nothing goes back through them."""
+    """Declare operations as not differentiable."""
     for op in ops:
         assert op.gradient is None, f"{op.name} has two gradients"
         op.gradient = NOT_DIFFERENTIABLE
 
 
 def gradient_of(op: RecordedOp) -> Gradient | None:
-    """Return the gradient of an operation; None if nothing goes back through it."""
+    """Return the gradient of an operation; None if it is not differentiable."""
     definition = op.definition
     if definition.gradient is None:
         import_module("berth.ops.gradients")

@@ -19,7 +19,8 @@ from berth.dtypes import DType, resource
 from berth.errors import InvalidArgumentError, OpError
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
-from berth.ops.arrays.array import CONST, PLACEHOLDER
+from berth.ops.arrays.array import CONST
+from berth.ops.arrays.placeholders import PLACEHOLDER
 from berth.ops.evaluate import evaluate
 from berth.ops.opdef import Access
 from berth.ops.shape import Dims, bracketed, is_known

@@ -79,8 +79,6 @@ from berth.ops.arrays.array import (
     constant,
     expand_dims,
     identity,
-    placeholder,
-    placeholder_with_default,
     reshape,
     squeeze,
     stop_gradient,
@@ -98,6 +96,7 @@ from berth.ops.arrays.joining import concat, split, stack, unstack
 from berth.ops.arrays.metadata import rank, shape, size
 from berth.ops.arrays.moving import pad, tile, transpose
 from berth.ops.arrays.partitions import dynamic_partition, dynamic_stitch, invert_permutation
+from berth.ops.arrays.placeholders import placeholder, placeholder_with_default
 from berth.ops.arrays.rearranging import repeat, reverse, roll
 from berth.ops.arrays.rearranging import reverse as reverse_v2
 from berth.ops.arrays.rearranging import reverse_sequence_v1 as reverse_sequence

@@ -14,7 +14,17 @@ from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.attributes import check_type
 from berth.ops.builder import apply
 from berth.ops.compose import scope
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    all_devices,
+)
 from berth.ops.rules import (
     INDEX,
     ShapeMismatch,
@@ -75,6 +85,7 @@ BROADCAST_ARGS = OpDef(
     types={"Tidx": INDEX},
     kernels=all_devices(_bind_common, INDEX),
     host_inputs=(0, 1),
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 
@@ -127,6 +138,11 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
     [[1, 2]]
     """
     return apply(ENSURE_SHAPE, (x,), {"shape": TensorShape(shape)}, name)
+
+
+@gradient(ENSURE_SHAPE)
+def _ensure_shape_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad
 
 
 # --- of several ---------------------------------------------------------------------------
@@ -193,6 +209,7 @@ BITCAST = OpDef(
     _bitcast_type,
     types={"T": NUMBERS},
     kernels=all_devices(_bind_bitcast, NUMBERS),
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 

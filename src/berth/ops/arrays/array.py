@@ -1,4 +1,4 @@
-"""Operations on whole arrays: constants, feeds, and changes of shape that move nothing."""
+"""Constants, `identity`, `stack`, and changes of shape without a copy: `reshape`, `squeeze`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from berth.dtypes import ALL, as_dtype
+from berth.ops import arrays
 from berth.ops.builder import apply
 from berth.ops.compose import (
     convert,
@@ -19,7 +20,8 @@ from berth.ops.compose import (
 )
 from berth.ops.convert import dtype_of, frozen, to_array
 from berth.ops.convert_eager import to_array_eager
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
     INDEX,
     ShapeMismatch,
@@ -27,24 +29,30 @@ from berth.ops.rules import (
     bind_nothing,
     like_first,
     merge_all,
-    merge_dims,
     shape_of_value,
 )
 from berth.ops.shape import Dims, TensorShape, bracketed, read_dims
 from berth.ops.types import AxisLike, DTypeLike, ShapeLike, Tensor, TensorLike
-from berth.public import public, public_v1
+from berth.public import public
 
 ANY = {"T": ALL}
 _NOTHING = all_devices_but_strings(bind_nothing)
 
-# --- constants and feeds ------------------------------------------------------------------
+# --- constants ----------------------------------------------------------------------------
 
 
 def _constant_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     return ((attrs["dtype"], attrs["value"].shape),)
 
 
-CONST = OpDef("Const", "", _constant_type, kernels=_NOTHING, is_source=True)
+CONST = OpDef(
+    "Const",
+    "",
+    _constant_type,
+    kernels=_NOTHING,
+    is_source=True,
+    gradient=NOT_DIFFERENTIABLE,
+)
 
 
 @public("constant")
@@ -102,68 +110,17 @@ def _shaped_now(array: np.ndarray[Any, Any], value: Any, dims: Any) -> np.ndarra
     return np.broadcast_to(array.reshape(()), dims)
 
 
-def _placeholder_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    return ((attrs["dtype"], attrs["shape"].dims_or_none),)
-
-
-PLACEHOLDER = OpDef("Placeholder", "", _placeholder_type, kernels=_NOTHING, is_source=True)
-
-
-@public_v1("placeholder")
-def placeholder(
-    dtype: DTypeLike, shape: ShapeLike | None = None, name: str | None = None
-) -> Tensor:
-    """Make a tensor whose value every run must be fed.
-
-    >>> from berth.graph.graph import Graph
-    >>> with Graph().as_default():
-    ...     placeholder("float32", [None, 3])
-    <tf.Tensor 'Placeholder:0' shape=(None, 3) dtype=float32>
-    """
-    attrs = {"dtype": as_dtype(dtype).base_dtype, "shape": TensorShape(shape)}
-    return apply(PLACEHOLDER, (), attrs, name)
-
-
-def _default_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    """Type of the default: a feed of another shape takes its place, and this rule's too."""
-    default = inputs[0]
-    merge_dims(default.dims, attrs["shape"].dims_or_none)
-    return ((default.dtype.base_dtype, default.dims),)
-
-
-PLACEHOLDER_WITH_DEFAULT = OpDef(
-    "PlaceholderWithDefault",
-    "input:T",
-    _default_type,
-    types=ANY,
-    kernels=_NOTHING,
-    is_alias=True,
-)
-
-
-@public_v1("placeholder_with_default")
-def placeholder_with_default(
-    input: TensorLike, shape: ShapeLike, name: str | None = None
-) -> Tensor:
-    """Make a tensor that a run may feed; else it has the value of another.
-
-    >>> from berth.graph.graph import Graph
-    >>> with Graph().as_default():
-    ...     placeholder_with_default([1.0, 2.0], [None])
-    <tf.Tensor 'PlaceholderWithDefault:0' shape=(None,) dtype=float32>
-    """
-    attrs = {"shape": TensorShape(shape)}
-    output: Any = apply(PLACEHOLDER_WITH_DEFAULT, (input,), attrs, name)
-    output.dims = attrs["shape"].dims_or_none  # what may be fed, not what the default is
-    default: Tensor = output
-    return default
-
-
-# --- the same bytes, perhaps in another shape ---------------------------------------------
+# --- the same elements, perhaps in another shape ------------------------------------------
 
 IDENTITY = OpDef("Identity", "input:T", like_first, types=ANY, kernels=_NOTHING, is_alias=True)
 STOP_GRADIENT = OpDef(
-    "StopGradient", "input:T", like_first, types=ANY, kernels=_NOTHING, is_alias=True
+    "StopGradient",
+    "input:T",
+    like_first,
+    types=ANY,
+    kernels=_NOTHING,
+    is_alias=True,
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 
@@ -175,6 +132,11 @@ def identity(input: TensorLike, name: str | None = None) -> Tensor:
     [1, 2]
     """
     return apply(IDENTITY, (input,), {}, name)
+
+
+@gradient(IDENTITY)
+def _identity_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad
 
 
 @public("stop_gradient")
@@ -250,6 +212,11 @@ def reshape(tensor: TensorLike, shape: ShapeLike, name: str | None = None) -> Te
     return apply(RESHAPE, (tensor, shape), {}, name)
 
 
+@gradient(RESHAPE)
+def _reshape_gradient(op: RecordedOp, grad: Any) -> Any:
+    return reshape(grad, arrays.metadata.shape(op.inputs[0])), None
+
+
 def _expanded(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     tensor, axis = inputs
     dtype = tensor.dtype.base_dtype
@@ -294,6 +261,11 @@ def expand_dims(
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
     return apply(EXPAND_DIMS, (input, axis), {}, name)
+
+
+@gradient(EXPAND_DIMS)
+def _expand_dims_gradient(op: RecordedOp, grad: Any) -> Any:
+    return reshape(grad, arrays.metadata.shape(op.inputs[0])), None
 
 
 def either_name(new: str, value: Any, old: str, old_value: Any) -> Any:
@@ -347,6 +319,11 @@ def squeeze(
     return apply(SQUEEZE, (input,), {"squeeze_dims": [int(a) for a in axes]}, name)
 
 
+@gradient(SQUEEZE)
+def _squeeze_gradient(op: RecordedOp, grad: Any) -> Any:
+    return reshape(grad, arrays.metadata.shape(op.inputs[0]))
+
+
 # --- joining along a new axis -------------------------------------------------------------
 
 
@@ -389,3 +366,8 @@ def pack(values: Any, axis: int = 0, name: str | None = None) -> Tensor:
             for position, value in enumerate(values)
         )
         return apply(PACK, tensors, {"axis": axis}, inner)
+
+
+@gradient(PACK)
+def _pack_gradient(op: RecordedOp, grad: Any) -> Any:
+    return arrays.joining.unstack(grad, len(op.inputs), op.attrs["axis"])

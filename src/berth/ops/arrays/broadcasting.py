@@ -8,6 +8,7 @@ from typing import Any
 from berth.dtypes import ALL, NUMBERS
 from berth.ops.arrays.metadata import shape
 from berth.ops.builder import apply
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import INDEX, ON_DEVICES, all_devices_but_strings, shape_of_value
 from berth.ops.shape import Dims, bracketed, is_known
@@ -105,3 +106,13 @@ def sum_like(tensor: Any, like: Any) -> Any:
     if tensor.dims == like.dims and is_known(like.dims):
         return tensor
     return apply(SUM_TO, (tensor, like.dims if is_known(like.dims) else shape(like)), {})
+
+
+@gradient(BROADCAST_TO)
+def _broadcast_to_gradient(op: RecordedOp, grad: Any) -> Any:
+    return sum_like(grad, op.inputs[0]), None
+
+
+@gradient(SUM_TO)
+def _sum_to_gradient(op: RecordedOp, grad: Any) -> Any:
+    return broadcast_to(grad, shape(op.inputs[0])), None

@@ -8,6 +8,7 @@ from typing import Any
 from berth.dtypes import ALL
 from berth.ops.attributes import check_choice, check_least
 from berth.ops.builder import apply
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import ShapeMismatch, all_devices_but_strings, check_rank
 from berth.ops.types import Tensor, TensorLike
@@ -143,3 +144,13 @@ def depth_to_space_v1(
     [[[[1], [2]], [[3], [4]]]]
     """
     return depth_to_space(input, block_size, data_format, name)
+
+
+@gradient(SPACE_TO_DEPTH)
+def _space_to_depth_gradient(op: RecordedOp, grad: Any) -> Any:
+    return depth_to_space(grad, op.attrs["block_size"], op.attrs["data_format"])
+
+
+@gradient(DEPTH_TO_SPACE)
+def _depth_to_space_gradient(op: RecordedOp, grad: Any) -> Any:
+    return space_to_depth(grad, op.attrs["block_size"], op.attrs["data_format"])

@@ -22,13 +22,24 @@ from berth.dtypes import (
     string,
     uint8,
 )
+from berth.ops import reductions
 from berth.ops.arrays.array import constant, reshape
 from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.attributes import at_once, check_type
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, is_integer, is_tensor, scope
 from berth.ops.elementwise.casting import cast
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    all_devices,
+)
 from berth.ops.rules import (
     INDEX,
     ON_DEVICES,
@@ -83,6 +94,11 @@ def fill(dims: Any, value: TensorLike, name: str | None = None) -> Tensor:
     if is_eager() and is_integer(dims):
         dims = [dims]
     return apply(FILL, (dims, value), {}, name)
+
+
+@gradient(FILL)
+def _fill_gradient(op: RecordedOp, grad: Any) -> Any:
+    return None, reductions.reduction.reduce_sum(grad)
 
 
 @public("zeros")
@@ -152,6 +168,7 @@ ZEROS_LIKE = OpDef(
     like_first,
     types={"T": ALL},
     kernels=all_devices_but_strings(_bind_zeros_like),
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 
@@ -257,6 +274,7 @@ RANGE = OpDef(
     types={"Tidx": REAL},
     kernels=all_devices(_bind_range, REAL),
     host_inputs=(0, 1, 2),
+    gradient=NOT_DIFFERENTIABLE,
 )
 _RANGE_TYPES = (int32, int64, float32, float64)
 
@@ -343,6 +361,7 @@ ONE_HOT = OpDef(
     types={"TI": (uint8, int8, int32, int64), "T": ALL},
     kernels=all_devices(_bind_one_hot, scratch=_one_hot_scratch),
     host_inputs=(1,),
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
 import numpy as np
 
 from berth.dtypes import ALL, NUMBERS, bool_, int16, int64
+from berth.ops import arrays, reductions
+from berth.ops.arrays.array import reshape
+from berth.ops.arrays.joining import concat
+from berth.ops.arrays.metadata import axis_size, shape, size
 from berth.ops.arrays.places import no_row
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import SELECT, SELECT_V2
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    all_devices,
+)
 from berth.ops.rules import INDEX, ShapeMismatch, all_devices_but_strings, from_host
 from berth.ops.shape import Dims
 from berth.ops.types import Tensor, TensorLike
@@ -201,6 +217,49 @@ def gather_v2(
     return gather(params, indices, validate_indices, name, axis, batch_dims)
 
 
+@gradient(GATHER)
+def _gather_gradient(op: RecordedOp, grad: Any) -> Any:
+    params, indices, position = op.inputs
+    axis = None if position.value is None else int(position.value)
+    n_batch = op.attrs["batch_dims"]
+    if axis is not None and axis < 0 and params.dims is not None:
+        axis += len(params.dims)
+    if n_batch < 0 and indices.dims is not None:
+        n_batch += len(indices.dims)
+    if axis == 0:
+        return _gradient_of_rows(params, indices, grad), None, None
+    if axis is None or axis < 0 or n_batch < 0:
+        raise ValueError(
+            "The gradient of tf.gather needs to know its axis, counted from the front: give "
+            f"`params` a known rank, and a number for `axis`. Got params={params}, axis={axis}"
+        )
+    return _gradient_along(params, indices, grad, axis, n_batch), None, None
+
+
+def _gradient_of_rows(params: Any, indices: Any, grad: Any) -> Any:
+    dense_shape = shape(params)
+    if indices.dims is None or len(indices.dims) != 1:
+        grad = reshape(grad, concat([[size(indices)], dense_shape[1:]], 0))
+        indices = reshape(indices, [-1])
+    return arrays.indexed_slices.IndexedSlices(grad, indices, dense_shape)
+
+
+def _gradient_along(params: Any, indices: Any, grad: Any, axis: int, n_batch: int) -> Any:
+    """Sum the gradients of the elements that were taken, by where they were taken from.
+
+    The axes up to this one are flattened into one, so that it is a segment sum.
+    """
+    before = [axis_size(params, k) for k in range(axis)]
+    n_before, n_taken = math.prod(before), axis_size(params, axis)
+    starts = cast(arrays.filling.range(n_before) * n_taken, int64)
+    among = [*before[:n_batch], *[1] * (axis - n_batch), -1]
+    numbers = reshape(starts, [*before, 1]) + reshape(cast(indices, int64), among)
+    numbers = reshape(numbers, [-1])
+    rows = reshape(grad, concat([[size(numbers)], shape(params)[axis + 1 :]], 0))
+    total = reductions.segments.unsorted_segment_sum(rows, numbers, n_before * n_taken)
+    return reshape(total, shape(params))
+
+
 # --- by truth -----------------------------------------------------------------------------
 
 
@@ -230,6 +289,7 @@ WHERE = OpDef(
     types={"T": _WITH_TRUTH},
     kernels=all_devices(_bind_where, _WITH_TRUTH),
     shape_inputs=(0,),
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 

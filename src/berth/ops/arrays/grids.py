@@ -21,7 +21,16 @@ from berth.ops.compose import convert, is_integer, scope
 from berth.ops.elementwise.arithmetic import maximum
 from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import less
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    all_devices,
+)
 from berth.ops.reductions.reduction import reduce_max
 from berth.ops.rules import INDEX, check_rank
 from berth.ops.shape import bracketed
@@ -181,6 +190,7 @@ UNRAVEL_INDEX = OpDef(
     types={"Tidx": INDEX},
     kernels=all_devices(_bind_coordinates, INDEX),
     host_inputs=(1,),
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 from berth.dtypes import ALL, int8, int32
 from berth.ops.arrays.array import ANY, PACK, identity, pack
+from berth.ops.arrays.metadata import axis_size, shape
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer, is_tensor, scope, type_of
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
     INDEX,
@@ -111,6 +113,14 @@ def concat(values: TensorList, axis: AxisLike, name: str = "concat") -> Tensor:
     return apply(CONCAT, (*tensors, axis), {}, name)
 
 
+@gradient(CONCAT)
+def _concat_gradient(op: RecordedOp, grad: Any) -> Any:
+    *values, axis = op.inputs
+    along = axis if axis.value is None else int(axis.value)
+    sizes = [shape(v)[axis] if along is axis else axis_size(v, along) for v in values]
+    return [*split(grad, sizes, along, num=len(values)), None]
+
+
 @public("stack")
 def stack(values: TensorList, axis: int = 0, name: str = "stack") -> Tensor:
     """Join tensors of one shape along a new axis.
@@ -184,6 +194,11 @@ def unstack(
         if num is None:
             raise ValueError(f"Cannot infer argument `num` from shape {value.shape}")
     return _listed(apply(UNPACK, (value,), {"num": num, "axis": axis}, name), num)
+
+
+@gradient(UNPACK)
+def _unstack_gradient(op: RecordedOp, *grads: Any) -> Any:
+    return stack(grads, op.attrs["axis"])
 
 
 def _listed(outputs: Any, n_outputs: int) -> list[Tensor]:
@@ -330,3 +345,13 @@ def split(
         if num is None:
             raise ValueError(f"Cannot infer argument `num` from shape {sizes}")
     return _listed(apply(SPLIT_V, (value, sizes, axis), {"num_split": num}, name), num)
+
+
+@gradient(SPLIT)
+def _split_gradient(op: RecordedOp, *grads: Any) -> Any:
+    return None, concat(grads, op.inputs[0])
+
+
+@gradient(SPLIT_V)
+def _split_v_gradient(op: RecordedOp, *grads: Any) -> Any:
+    return concat(grads, op.inputs[2]), None, None

@@ -15,7 +15,16 @@ from berth.ops.arrays.array import constant
 from berth.ops.attributes import check_type
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_tensor, scope
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    all_devices,
+)
 from berth.ops.rules import INDEX, from_host
 from berth.ops.shape import Dims, is_known
 from berth.ops.types import DTypeLike, Tensor, TensorLike
@@ -40,6 +49,7 @@ SHAPE = OpDef(
     types={"T": ALL},
     kernels=all_devices(_bind_shape),
     is_metadata=True,
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 
@@ -59,6 +69,7 @@ SIZE = OpDef(
     types={"T": ALL},
     kernels=all_devices(_bind_size),
     is_metadata=True,
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 
@@ -77,6 +88,7 @@ RANK = OpDef(
     types={"T": ALL},
     kernels=all_devices(_bind_rank),
     is_metadata=True,
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from berth.dtypes import ALL, NUMBERS
 from berth.errors import InvalidArgumentError
 from berth.ops.builder import apply
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import INDEX, ShapeMismatch, all_devices_but_strings, check_rank, copy_each
 from berth.ops.shape import Dims
@@ -169,3 +170,13 @@ def fold_mirrors(input: Any, paddings: Any, mode: str, name: str | None = None) 
     [11, 100]
     """
     return apply(MIRROR_PAD_GRAD, (input, paddings), {"mode": mode}, name)
+
+
+@gradient(MIRROR_PAD)
+def _mirror_pad_gradient(op: RecordedOp, grad: Any) -> Any:
+    return fold_mirrors(grad, op.inputs[1], op.attrs["mode"]), None
+
+
+@gradient(MIRROR_PAD_GRAD)
+def _mirror_pad_grad_gradient(op: RecordedOp, grad: Any) -> Any:
+    return mirror_pad(grad, op.inputs[1], op.attrs["mode"]), None

@@ -8,16 +8,23 @@ from typing import Any
 import numpy as np
 
 from berth.dtypes import ALL
+from berth.ops import arrays, reductions
+from berth.ops.arrays.array import reshape
 from berth.ops.arrays.filling import RANGE
+from berth.ops.arrays.filling import range as range_op
+from berth.ops.arrays.joining import stack
 from berth.ops.arrays.metadata import rank as rank_of
+from berth.ops.arrays.metadata import shape as shape_of
+from berth.ops.arrays.metadata import size as size_of
 from berth.ops.arrays.mirroring import mirror_pad
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_tensor, scope
-from berth.ops.elementwise.arithmetic import subtract
+from berth.ops.elementwise.arithmetic import mod, subtract
 from berth.ops.elementwise.unary import conj
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import INDEX, ShapeMismatch, all_devices_but_strings, check_rank
-from berth.ops.shape import Dims
+from berth.ops.shape import Dims, is_known
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1, public_v2
 
@@ -73,6 +80,23 @@ def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
     [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
     return apply(TILE, (input, multiples), {}, name)
+
+
+@gradient(TILE)
+def _tile_gradient(op: RecordedOp, grad: Any) -> Any:
+    """Sum over the copies, with the number of the copy as an axis of its own."""
+    x, multiples = op.inputs
+    by_copy: Any
+    if multiples.value is not None and is_known(x.dims):
+        by_copy = np.stack(
+            [multiples.value, np.array(x.dims, multiples.value.dtype)], 1
+        ).ravel()
+        axes: Any = np.arange(0, by_copy.size, 2, dtype=np.int32)
+    else:
+        sizes = shape_of(x, out_type=multiples.dtype)
+        by_copy = reshape(stack([multiples, sizes], 1), [-1])
+        axes = range_op(0, size_of(by_copy), 2)
+    return reductions.reduction.reduce_sum(reshape(grad, by_copy), axes), None
 
 
 # --- padding ------------------------------------------------------------------------------
@@ -191,6 +215,22 @@ def pad_v2(
     return pad(tensor, paddings, mode, name, constant_values)
 
 
+@gradient(PAD)
+def _pad_gradient(op: RecordedOp, grad: Any) -> Any:
+    return _without_padding(op, grad), None
+
+
+@gradient(PAD_V2)
+def _pad_v2_gradient(op: RecordedOp, grad: Any) -> Any:
+    return _without_padding(op, grad), None, None
+
+
+def _without_padding(op: RecordedOp, grad: Any) -> Any:
+    x, paddings = op.inputs[:2]
+    begin = paddings[:, 0] if paddings.value is None else paddings.value[:, 0]
+    return arrays.slicing.slice(grad, begin, shape_of(x, out_type=paddings.dtype))
+
+
 # --- turning ------------------------------------------------------------------------------
 
 
@@ -269,3 +309,16 @@ def transpose_v2(
     [[-1j], [(2-0j)]]
     """
     return transpose(a, perm, name, conjugate)
+
+
+@gradient(TRANSPOSE)
+def _transpose_gradient(op: RecordedOp, grad: Any) -> Any:
+    perm = op.inputs[1]
+    if perm.value is not None:
+        order = perm.value % max(perm.value.size, 1)
+        return transpose(grad, np.argsort(order).astype(perm.value.dtype)), None
+    n_axes = size_of(perm)
+    inverse = reductions.segments.unsorted_segment_sum(
+        range_op(n_axes), mod(perm, n_axes), n_axes
+    )
+    return transpose(grad, inverse), None

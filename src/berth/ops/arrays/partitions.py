@@ -9,6 +9,7 @@ import numpy as np
 
 from berth.dtypes import ALL
 from berth.errors import InvalidArgumentError
+from berth.ops import arrays
 from berth.ops.arrays.array import reshape
 from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import rank as rank_of
@@ -18,7 +19,17 @@ from berth.ops.arrays.places import no_row
 from berth.ops.attributes import check_least
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, scope
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    all_devices,
+)
 from berth.ops.rules import (
     INDEX,
     ShapeMismatch,
@@ -104,6 +115,15 @@ def dynamic_partition(
     return [parts] if num_partitions == 1 else list(parts)
 
 
+@gradient(DYNAMIC_PARTITION)
+def _dynamic_partition_gradient(op: RecordedOp, *grads: Any) -> Any:
+    """Stitch the rows together again, by where they came from."""
+    data, partitions = op.inputs
+    indices = reshape(arrays.filling.range(size_of(partitions)), shape_of(partitions))
+    of_partitions = dynamic_partition(indices, partitions, len(grads))
+    return reshape(dynamic_stitch(of_partitions, grads), shape_of(data)), None
+
+
 # --- putting together ---------------------------------------------------------------------
 
 
@@ -157,6 +177,11 @@ def dynamic_stitch(indices: TensorList, data: TensorList, name: str | None = Non
         if len(rows) > 1:
             return apply(DYNAMIC_STITCH, (concat(flat, 0), concat(rows, 0)), {}, inner)
         return apply(DYNAMIC_STITCH, (flat[0], rows[0]), {}, inner)
+
+
+@gradient(DYNAMIC_STITCH)
+def _dynamic_stitch_gradient(op: RecordedOp, grad: Any) -> Any:
+    return None, arrays.gathering.gather(grad, op.inputs[0])
 
 
 def _refused(message: str, at_run: str) -> Exception:
@@ -220,6 +245,7 @@ INVERT_PERMUTATION = OpDef(
     _inverse_type,
     types={"T": INDEX},
     kernels=all_devices(_bind_invert, INDEX, _room_for_ramp),
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 

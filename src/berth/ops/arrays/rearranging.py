@@ -19,6 +19,7 @@ from berth.ops.arrays.metadata import axis_size
 from berth.ops.arrays.moving import tile
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer, scope
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
     INDEX,
@@ -85,6 +86,11 @@ def reverse(tensor: TensorLike, axis: AxisLike, name: str | None = None) -> Tens
     [[2, 1], [4, 3]]
     """
     return apply(REVERSE, (tensor, axis), {}, name)
+
+
+@gradient(REVERSE)
+def _reverse_gradient(op: RecordedOp, grad: Any) -> Any:
+    return reverse(grad, op.inputs[1]), None
 
 
 def _sequences_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -178,6 +184,12 @@ def reverse_sequence_v1(
     return reverse_sequence(input, seq_lengths, seq_axis, batch_axis, name)
 
 
+@gradient(REVERSE_SEQUENCE)
+def _reverse_sequence_gradient(op: RecordedOp, grad: Any) -> Any:
+    seq, batch = op.attrs["seq_dim"], op.attrs["batch_dim"]
+    return reverse_sequence(grad, op.inputs[1], seq, batch), None
+
+
 # --- rolling ------------------------------------------------------------------------------
 
 
@@ -237,6 +249,12 @@ def roll(input: TensorLike, shift: Any, axis: AxisLike, name: str | None = None)
     [4, 1, 2, 3]
     """
     return apply(ROLL, (input, shift, axis), {}, name)
+
+
+@gradient(ROLL)
+def _roll_gradient(op: RecordedOp, grad: Any) -> Any:
+    _, shift, axis = op.inputs
+    return roll(grad, -shift, axis), None, None
 
 
 # --- repeating ----------------------------------------------------------------------------

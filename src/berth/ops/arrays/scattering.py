@@ -15,6 +15,7 @@ import numpy as np
 
 from berth.dtypes import ALL, NUMBERS, REAL, DType, bool_, int16, int64
 from berth.errors import InvalidArgumentError
+from berth.ops import arrays, elementwise
 from berth.ops.arrays.array import reshape
 from berth.ops.arrays.broadcasting import broadcast_to
 from berth.ops.arrays.filling import range as range_op
@@ -23,6 +24,7 @@ from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.arrays.places import check_depth, check_updates, no_element
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import (
     Attrs,
     Bind,
@@ -166,6 +168,12 @@ def gather_nd_v1(
     return gather_nd(params, indices, batch_dims, name)
 
 
+@gradient(GATHER_ND)
+def _gather_nd_gradient(op: RecordedOp, grad: Any) -> Any:
+    params, indices = op.inputs
+    return scatter_nd(indices, grad, shape_of(params, out_type=indices.dtype)), None
+
+
 def in_batch(indices: Any, n_batch_axes: int) -> Any:
     """Put before each vector of indices where in the batch it stands."""
     sizes = shape_of(indices, out_type=indices.dtype)
@@ -281,6 +289,11 @@ def scatter_nd(
     return apply(SCATTER_ND, (indices, updates, shape), {}, name)
 
 
+@gradient(SCATTER_ND)
+def _scatter_nd_gradient(op: RecordedOp, grad: Any) -> Any:
+    return None, gather_nd(grad, op.inputs[0]), None
+
+
 @public("tensor_scatter_nd_update")
 @public_v1("tensor_scatter_update")
 def tensor_scatter_nd_update(
@@ -296,6 +309,13 @@ def tensor_scatter_nd_update(
     return apply(TENSOR_SCATTER_UPDATE, (tensor, indices, updates), {}, name)
 
 
+@gradient(TENSOR_SCATTER_UPDATE)
+def _update_gradient(op: RecordedOp, grad: Any) -> Any:
+    _, indices, updates = op.inputs
+    kept = tensor_scatter_nd_update(grad, indices, arrays.filling.zeros_like(updates))
+    return kept, None, gather_nd(grad, indices)
+
+
 @public("tensor_scatter_nd_add")
 @public_v1("tensor_scatter_add")
 def tensor_scatter_nd_add(
@@ -309,6 +329,11 @@ def tensor_scatter_nd_add(
     return apply(TENSOR_SCATTER_ADD, (tensor, indices, updates), {}, name)
 
 
+@gradient(TENSOR_SCATTER_ADD)
+def _add_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad, None, gather_nd(grad, op.inputs[1])
+
+
 @public("tensor_scatter_nd_sub")
 @public_v1("tensor_scatter_sub")
 def tensor_scatter_nd_sub(
@@ -320,6 +345,11 @@ def tensor_scatter_nd_sub(
     [-29, 2, 3]
     """
     return apply(TENSOR_SCATTER_SUB, (tensor, indices, updates), {}, name)
+
+
+@gradient(TENSOR_SCATTER_SUB)
+def _sub_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad, None, -gather_nd(grad, op.inputs[1])
 
 
 @public("tensor_scatter_nd_min")
@@ -344,3 +374,16 @@ def tensor_scatter_nd_max(
     [5, 2, 3]
     """
     return apply(TENSOR_SCATTER_MAX, (tensor, indices, updates), {}, name)
+
+
+@gradient(TENSOR_SCATTER_MIN, TENSOR_SCATTER_MAX)
+def _extreme_gradient(op: RecordedOp, grad: Any) -> Any:
+    """Divide the gradient equally among the elements that equal the result."""
+    tensor, indices, updates = op.inputs
+    result = op.outputs[0]
+    cast, equal = elementwise.casting.cast, elementwise.compare.equal
+    is_kept = cast(equal(result, tensor), grad.dtype)
+    is_put = cast(equal(updates, gather_nd(result, indices)), grad.dtype)
+    n_put = scatter_nd(indices, is_put, shape_of(result, out_type=indices.dtype))
+    share = grad / (is_kept + n_put)
+    return share * is_kept, None, gather_nd(share, indices) * is_put

@@ -9,7 +9,7 @@ import numpy as np
 
 from berth.dtypes import ALL, as_dtype, int32
 from berth.ops.builder import apply
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
+from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import ShapeMismatch, all_devices_but_strings, check_rank
 from berth.ops.types import TensorLike
 from berth.public import public
@@ -78,6 +78,7 @@ UNIQUE = OpDef(
     types={"T": ALL},
     kernels=all_devices_but_strings(_bind_unique),
     shape_inputs=(0,),
+    gradient=NOT_DIFFERENTIABLE,
 )
 UNIQUE_WITH_COUNTS = OpDef(
     "UniqueWithCounts",
@@ -86,6 +87,7 @@ UNIQUE_WITH_COUNTS = OpDef(
     types={"T": ALL},
     kernels=all_devices_but_strings(_bind_unique),
     shape_inputs=(0,),
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 

@@ -10,9 +10,14 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from berth.dtypes import ALL, NUMBERS, int16
+from berth.ops import arrays
 from berth.ops.arrays.filling import ones_like
+from berth.ops.arrays.metadata import shape
 from berth.ops.builder import apply
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import (
     INDEX,
@@ -24,7 +29,7 @@ from berth.ops.rules import (
     merge_dims,
     shape_of_value,
 )
-from berth.ops.shape import Dims, bracketed
+from berth.ops.shape import Dims, bracketed, is_known
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public
 
@@ -92,6 +97,19 @@ def slice(input_: Any, begin: TensorLike, size: Any, name: str | None = None) ->
     [2, 3]
     """
     return apply(SLICE, (input_, begin, size), {}, name)
+
+
+@gradient(SLICE)
+def _slice_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, begin, _ = op.inputs
+    paddings: Any
+    if begin.value is not None and is_known(x.dims) and is_known(grad.dims):
+        after = np.array(x.dims) - np.array(grad.dims) - begin.value
+        paddings = np.stack([begin.value, after.astype(begin.value.dtype)], 1)
+    else:
+        whole, part = (shape(tensor, out_type=begin.dtype) for tensor in (x, grad))
+        paddings = arrays.joining.stack([begin, whole - part - begin], 1)
+    return arrays.moving.pad(grad, paddings), None, None
 
 
 # --- strided slices -----------------------------------------------------------------------
@@ -274,3 +292,16 @@ STRIDED_SLICE_GRAD = OpDef(
     host_inputs=(0, 1, 2, 3),
 )
 """A tensor of zeros, but for the part that a strided slice cuts out."""
+
+
+@gradient(STRIDED_SLICE)
+def _strided_slice_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, *numbers = op.inputs
+    whole = shape(x, out_type=numbers[0].dtype)
+    return apply(STRIDED_SLICE_GRAD, (whole, *numbers, grad), op.attrs), None, None, None
+
+
+@gradient(STRIDED_SLICE_GRAD)
+def _strided_slice_grad_gradient(op: RecordedOp, grad: Any) -> Any:
+    _, *numbers, _ = op.inputs
+    return None, None, None, None, apply(STRIDED_SLICE, (grad, *numbers), op.attrs)

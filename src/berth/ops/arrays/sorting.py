@@ -11,12 +11,28 @@ from typing import Any, NamedTuple
 
 from berth.dtypes import FLOATING, REAL, as_dtype, bool_, int16, int32
 from berth.ops.arrays.any_rank import Around
-from berth.ops.arrays.metadata import axis_size, shape
+from berth.ops.arrays.array import expand_dims, reshape
+from berth.ops.arrays.filling import range as range_op
+from berth.ops.arrays.joining import stack
+from berth.ops.arrays.metadata import axis_size, shape, size
 from berth.ops.arrays.moving import transpose
+from berth.ops.arrays.scattering import scatter_nd
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
+from berth.ops.elementwise.arithmetic import maximum
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.unary import INVERT, negative
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    all_devices,
+)
 from berth.ops.rules import INDEX, ShapeMismatch, check_rank
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1, public_v2
@@ -107,6 +123,19 @@ def top_k(
     """
     attrs = {"sorted": bool(sorted), "index_type": as_dtype(index_type)}
     return TopK(*apply(TOP_K, (input, convert(k)), attrs, name))
+
+
+@gradient(TOP_K)
+def _top_k_gradient(op: RecordedOp, grad: Any, _: Any) -> Any:
+    """Scatter the gradients to where the elements were, in the flattened input."""
+    tensor, indices = op.inputs[0], op.outputs[1]
+    n_elements, width = size(tensor), shape(tensor)[-1]
+    n_rows = n_elements // maximum(width, 1)
+    rows = reshape(cast(indices, int32), stack([n_rows, shape(indices)[-1]]))
+    starts = range_op(n_rows) * width
+    numbers = reshape(rows + expand_dims(starts, 1), [-1, 1])
+    put = scatter_nd(numbers, reshape(grad, [-1]), reshape(n_elements, [1]))
+    return reshape(put, shape(tensor)), None
 
 
 # --- all of them --------------------------------------------------------------------------
@@ -234,6 +263,7 @@ IN_TOP_K = OpDef(
     _among_type,
     types={"T": INDEX},
     kernels=all_devices(_bind_among, INDEX, _among_scratch),
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 

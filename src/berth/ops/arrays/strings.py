@@ -13,7 +13,16 @@ from berth.errors import InvalidArgumentError, OpError, UnknownError
 from berth.ops.builder import apply
 from berth.ops.compose import convert, convert_like, is_eager, is_tensor, type_of
 from berth.ops.convert import to_array
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, host_only
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    host_only,
+)
 from berth.ops.rules import broadcast_all, merge_dims
 from berth.ops.shape import Dims, bracketed
 from berth.ops.types import Tensor, TensorLike, TensorList
@@ -73,6 +82,7 @@ AS_STRING = OpDef(
     _text_type,
     types={"T": _WRITABLE},
     kernels=host_only(_bind_as_string, _WRITABLE),
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 
@@ -111,6 +121,7 @@ ADD = OpDef(
     broadcast_all,
     types={"T": (string,)},
     kernels=host_only(_bind_add, (string,)),
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 
@@ -153,7 +164,13 @@ def _join_each(separator: bytes, columns: Sequence[Any], out: Any) -> None:
         out[position] = separator.join(column[position] for column in columns)
 
 
-STRING_JOIN = OpDef("StringJoin", "inputs:string*", _joined_type, kernels=host_only(_bind_join))
+STRING_JOIN = OpDef(
+    "StringJoin",
+    "inputs:string*",
+    _joined_type,
+    kernels=host_only(_bind_join),
+    gradient=NOT_DIFFERENTIABLE,
+)
 
 
 @public("strings.join")
@@ -250,6 +267,7 @@ PY_FUNC = OpDef(
     kernels=host_only(_bind_py_func),
     is_stateful=True,
     perform=_perform,
+    gradient=NOT_DIFFERENTIABLE,
 )
 PY_FUNC_STATELESS = OpDef(
     "PyFuncStateless",
@@ -257,6 +275,7 @@ PY_FUNC_STATELESS = OpDef(
     _returned_types,
     kernels=host_only(_bind_py_func),
     perform=_perform,
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 

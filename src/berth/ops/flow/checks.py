@@ -16,6 +16,7 @@ from berth.ops.compose import convert, is_eager, is_tensor, scope
 from berth.ops.elementwise import compare
 from berth.ops.flow.assertions import Holds
 from berth.ops.flow.control import Assert, no_op
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import Call, Launch, OpDef, all_devices
 from berth.ops.reductions.reduction import reduce_any
 from berth.ops.rules import like_first
@@ -258,6 +259,13 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
     [1.0, 2.0]
     """
     return apply(CHECK_NUMERICS, (tensor,), {"message": message}, name)
+
+
+@gradient(CHECK_NUMERICS)
+def _check_numerics_gradient(op: RecordedOp, grad: Any) -> Any:
+    return check_numerics(
+        grad, "Not a number (NaN) or infinity (Inf) values detected in gradient."
+    )
 
 
 @public("debugging.assert_all_finite")

@@ -13,6 +13,7 @@ from berth.ops.arrays.array import identity
 from berth.ops.builder import apply, current
 from berth.ops.compose import Composer, convert, is_eager, scope
 from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
     Attrs,
     Call,
     Launch,
@@ -28,7 +29,13 @@ from berth.public import public, public_v1, public_v2
 
 # --- waiting ------------------------------------------------------------------------------
 
-NO_OP = OpDef("NoOp", "", no_outputs, kernels=all_devices(bind_nothing))
+NO_OP = OpDef(
+    "NoOp",
+    "",
+    no_outputs,
+    kernels=all_devices(bind_nothing),
+    gradient=NOT_DIFFERENTIABLE,
+)
 
 
 @public("no_op")
@@ -177,6 +184,7 @@ ASSERT = OpDef(
     _of_one_condition,
     kernels=host_only(_bind_assert),
     is_stateful=True,
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 

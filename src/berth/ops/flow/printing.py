@@ -14,7 +14,8 @@ from berth.dtypes import ALL
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_tensor
 from berth.ops.flow.control import element_text, summary
-from berth.ops.opdef import Call, Launch, OpDef, host_only
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.opdef import NOT_DIFFERENTIABLE, Call, Launch, OpDef, host_only
 from berth.ops.rules import like_first, no_outputs
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1
@@ -83,7 +84,12 @@ def _write(text: str, stream: str, end: str) -> None:
 
 
 PRINT_V2 = OpDef(
-    "PrintV2", "inputs:Any*", no_outputs, kernels=host_only(_bind_print), is_stateful=True
+    "PrintV2",
+    "inputs:Any*",
+    no_outputs,
+    kernels=host_only(_bind_print),
+    is_stateful=True,
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 
@@ -219,3 +225,8 @@ def Print(
         "summarize": 3 if summarize is None else summarize,
     }
     return apply(PRINT, (input_, *data), attrs, name)
+
+
+@gradient(PRINT)
+def _print_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad, *(None for _ in op.inputs[1:])

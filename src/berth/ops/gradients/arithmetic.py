@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from berth.dtypes import DType
-from berth.ops.arrays.array import IDENTITY, PLACEHOLDER_WITH_DEFAULT
-from berth.ops.arrays.broadcasting import BROADCAST_TO, SUM_TO, broadcast_to, sum_like
+from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.arrays.filling import zeros_like
 from berth.ops.arrays.gathering import where, where_v2
-from berth.ops.arrays.metadata import shape
 from berth.ops.elementwise.arithmetic import (
     ADD,
     ADD_N,
@@ -52,7 +50,6 @@ from berth.ops.elementwise.unary import conj, log
 from berth.ops.gradient import RecordedOp, gradient, not_differentiable
 from berth.ops.rules import INEXACT
 from berth.ops.shape import is_known
-from berth.ops.state.variables import READ
 
 not_differentiable(
     BITWISE_AND,
@@ -75,11 +72,6 @@ not_differentiable(
 # --- the same, or a sum -------------------------------------------------------------------
 
 
-@gradient(IDENTITY, PLACEHOLDER_WITH_DEFAULT, READ)
-def _identity(op: RecordedOp, grad: Any) -> Any:
-    return grad
-
-
 @gradient(ADD)
 def _add(op: RecordedOp, grad: Any) -> Any:
     x, y = op.inputs
@@ -95,16 +87,6 @@ def _sub(op: RecordedOp, grad: Any) -> Any:
 @gradient(ADD_N)
 def _add_n(op: RecordedOp, grad: Any) -> Any:
     return [grad] * len(op.inputs)
-
-
-@gradient(BROADCAST_TO)
-def _broadcast_to(op: RecordedOp, grad: Any) -> Any:
-    return sum_like(grad, op.inputs[0]), None
-
-
-@gradient(SUM_TO)
-def _sum_to(op: RecordedOp, grad: Any) -> Any:
-    return broadcast_to(grad, shape(op.inputs[0])), None
 
 
 @gradient(CAST)

@@ -16,7 +16,16 @@ from berth.dtypes import ALL, FLOATING, DType, as_dtype, float64, int64, uint64
 from berth.errors import InvalidArgumentError
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    all_devices,
+)
 from berth.ops.random import philox
 from berth.ops.random.seeded import get_seed, memory_of, reserve
 from berth.ops.rules import (
@@ -80,6 +89,7 @@ RANDOM_SHUFFLE = OpDef(
     types={"T": ALL},
     kernels=all_devices_but_strings(_bind_shuffle, _order_scratch),
     is_stateful=True,
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 
@@ -181,6 +191,7 @@ MULTINOMIAL = OpDef(
     kernels=all_devices(_bind_choices, FLOATING, choices_scratch),
     host_inputs=(1,),
     is_stateful=True,
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 

@@ -26,6 +26,7 @@ from berth.ops.builder import apply, current
 from berth.ops.compose import convert, convert_like, scope
 from berth.ops.elementwise.arithmetic import add, multiply, subtract
 from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
     Attrs,
     Bind,
     Call,
@@ -157,6 +158,7 @@ def _random_op(name: str, fill: Any, truncated: bool = False) -> OpDef:
         kernels=all_devices(_bind_by(fill), FLOATING, _scratch(truncated)),
         host_inputs=(0,),
         is_stateful=True,
+        gradient=NOT_DIFFERENTIABLE,
     )
 
 
@@ -171,6 +173,7 @@ RANDOM_INTEGERS = OpDef(
     kernels=all_devices(_bind_integers, INDEX, _scratch()),
     host_inputs=(0, 1, 2),
     is_stateful=True,
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 # --- what users call ------------------------------------------------------------------------

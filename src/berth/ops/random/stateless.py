@@ -18,6 +18,7 @@ from berth.ops.builder import apply
 from berth.ops.compose import convert, convert_like, scope
 from berth.ops.elementwise.arithmetic import add, multiply
 from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
     Attrs,
     Bind,
     Call,
@@ -123,6 +124,7 @@ def _op(
         types={"T": INDEX, "Tseed": INDEX, "Tout": dtypes},
         kernels=all_devices(bind, dtypes, _scratch(truncated)),
         host_inputs=(0,),
+        gradient=NOT_DIFFERENTIABLE,
     )
 
 
@@ -163,6 +165,7 @@ STATELESS_MULTINOMIAL = OpDef(
     types={"T": FLOATING, "Tseed": INDEX},
     kernels=all_devices(_bind_choices, FLOATING, choices_scratch),
     host_inputs=(1,),
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 # --- what users call ----------------------------------------------------------------------

@@ -1,1 +1,7 @@
 """Operations that make one element of many."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # for gradients: see berth.ops.arrays
+    from berth.ops.reductions import reduction as reduction
+    from berth.ops.reductions import segments as segments

@@ -19,7 +19,17 @@ from berth.dtypes import ALL, NUMBERS, REAL, DType
 from berth.errors import InvalidArgumentError
 from berth.ops.arrays.places import check_depth, check_updates, no_element, no_row
 from berth.ops.elementwise.arithmetic import check_divisor
-from berth.ops.opdef import Access, Attrs, Bind, Call, Infer, Launch, OpDef, OutputType
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Access,
+    Attrs,
+    Bind,
+    Call,
+    Infer,
+    Launch,
+    OpDef,
+    OutputType,
+)
 from berth.ops.rules import INDEX, all_devices_but_strings, merge_dims
 from berth.ops.shape import bracketed
 from berth.ops.state.variables import Write, check_type_of_update, dims_behind, written_type
@@ -153,6 +163,7 @@ def _scatter(name: str, infer: Infer, bind: Bind, dtypes: Sequence[DType]) -> Wr
             ),
             is_stateful=True,
             access=Access.UPDATE,
+            gradient=NOT_DIFFERENTIABLE,
         )
         for prefix, variable in (("", "ref:T"), ("Resource", "resource:resource"))
     ]

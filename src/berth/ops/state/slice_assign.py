@@ -10,7 +10,7 @@ from berth.ops.arrays.indexing import Numbers
 from berth.ops.arrays.slicing import part_of
 from berth.ops.builder import apply
 from berth.ops.compose import convert
-from berth.ops.opdef import Access, Attrs, Call, Launch, OpDef, OutputType
+from berth.ops.opdef import NOT_DIFFERENTIABLE, Access, Attrs, Call, Launch, OpDef, OutputType
 from berth.ops.rules import INDEX, all_devices_but_strings
 from berth.ops.shape import bracketed
 from berth.ops.state.variables import check_type_of_update
@@ -43,6 +43,7 @@ ASSIGN_SLICE = OpDef(
     host_inputs=(1, 2, 3),
     is_stateful=True,
     access=Access.UPDATE,
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 

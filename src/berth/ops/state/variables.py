@@ -16,7 +16,9 @@ from typing import Any, NamedTuple
 
 from berth.dtypes import ALL, NUMBERS, bool_, resource
 from berth.errors import OutOfRangeError
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
     Access,
     Attrs,
     Bind,
@@ -46,6 +48,7 @@ VARIABLE = OpDef(
     kernels=all_devices(bind_nothing),
     is_stateful=True,
     is_source=True,
+    gradient=NOT_DIFFERENTIABLE,
 )
 HANDLE = OpDef(
     "VarHandleOp",
@@ -54,6 +57,7 @@ HANDLE = OpDef(
     kernels=all_devices(bind_nothing),
     is_stateful=True,
     is_source=True,
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 
@@ -83,6 +87,11 @@ READ = OpDef(
 )
 
 
+@gradient(READ)
+def _read_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad
+
+
 def _truth(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     return ((bool_, ()),)
 
@@ -102,6 +111,7 @@ HANDLE_IS_INITIALIZED = OpDef(
     kernels=all_devices(_bind_is_initialized),
     is_stateful=True,
     access=Access.QUERY,
+    gradient=NOT_DIFFERENTIABLE,
 )
 REFERENCE_IS_INITIALIZED = OpDef(
     "IsVariableInitialized",
@@ -111,6 +121,7 @@ REFERENCE_IS_INITIALIZED = OpDef(
     kernels=all_devices(_bind_is_initialized),
     is_stateful=True,
     access=Access.QUERY,
+    gradient=NOT_DIFFERENTIABLE,
 )
 
 # --- the value, or what it will be ----------------------------------------------------
@@ -138,6 +149,7 @@ def _value_or_initial(name: str, arguments: str) -> OpDef:
         kernels=all_devices_but_strings(_bind_value_or_initial),
         is_stateful=True,
         access=Access.QUERY,
+        gradient=NOT_DIFFERENTIABLE,
     )
 
 
@@ -211,6 +223,7 @@ def _writer(name: str, arguments: str, bind: Bind, dtypes: Any) -> OpDef:
         kernels=all_devices(bind, dtypes),
         is_stateful=True,
         access=Access.ASSIGN if bind is _copy else Access.UPDATE,
+        gradient=NOT_DIFFERENTIABLE,
     )
 
 
@@ -260,6 +273,7 @@ def _counter(name: str, arguments: str) -> OpDef:
         kernels=all_devices(_bind_count),
         is_stateful=True,
         access=Access.UPDATE,
+        gradient=NOT_DIFFERENTIABLE,
     )
 
 
