@@ -109,14 +109,13 @@ def test_finalizer_during_close_does_no_harm():
     arena = Arena("arena", Addresses(), 64 * MiB)
     address = arena.allocate(1000)
     arena._lock.acquire()
-    arena.free(address)  # left for whoever holds the lock: that will be `close`
-    arena._freed.pending.append(arena._freed.pending.pop())
+    arena.free(address)  # left for the next that takes the lock: that will be `close`
     arena._lock.release()
     other = Arena("other", Addresses(), MiB)
-    held = other.allocate(1000)
-    chunk = other._in_use.pop(held)
+    chunk = other._in_use[other.allocate(1000)]
+    number = chunk.allocation_id
     other.close()
-    other._freed.post(chunk)
+    other._freed.append((chunk, number))
 
     arena.close()
     assert arena.stats.in_use_bytes == other.stats.in_use_bytes == 0

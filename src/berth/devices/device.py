@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -54,7 +55,11 @@ class HardwareSource:
         return region.address
 
     def release(self, address: int) -> None:
-        self._hardware.backend.release(self._regions.pop(address))
+        region = self._regions.get(address)
+        if region is not None:
+            with suppress(ValueError):  # an earlier call was interrupted after it
+                self._hardware.backend.release(region)
+            self._regions.pop(address, None)
 
 
 class Device:
@@ -107,16 +112,15 @@ class Device:
 
     def try_allocate(self, nbytes: int, holder: Holder) -> Buffer | None:
         """Return memory, or None if it cannot be had even after a collection of garbage."""
-        address = self.arena.allocate(nbytes, holder)
-        if address is None and nbytes > 0:
+        before_free = self._fill if self.scrub else None
+        buffer = Buffer(self.arena, nbytes, holder, before_free)
+        if not buffer.has_memory:
             # The only thing in this process that could still free memory by itself.
             gc.collect()
-            address = self.arena.allocate(nbytes, holder)
-            if address is None:
+            buffer = Buffer(self.arena, nbytes, holder, before_free)
+            if not buffer.has_memory:
                 return None
-        return Buffer(
-            self.arena, address or 0, nbytes, holder, self._fill if self.scrub else None
-        )
+        return buffer
 
     def view(self, buffer: Buffer, shape: tuple[int, ...], dtype: Any) -> Array:
         """Make an array over a buffer, which lives as long as the array does."""

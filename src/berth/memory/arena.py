@@ -13,32 +13,46 @@ the limit allows at once. If the source has less, nine tenths are asked for, and
 region whose chunks are all free goes back to the source only if a request cannot be met
 otherwise, or by `trim`.
 
-Invariants, verified by `check`:
-  1. The chunks of a region tile it: no gap, no overlap.
-  2. Two neighbouring chunks are never both free.
-  3. A free chunk is in its bin; a chunk in use is in none, and is found by its address.
-  4. in use <= reserved <= limit, and the counters are what the chunks add up to.
-  5. After an error everything is as it was, but for free regions that went back to make
-     room in vain.
+What an arena knows is of two kinds:
 
-Threads may call anything at any time, and `free` may come from a finalizer in the
-middle of an allocation: it takes the chunk out of the table, which is atomic, and leaves
-the rest to whoever holds the lock (`deferred`).
+    facts     the regions granted, the chunks in use, the queue of what was freed
+    the rest  the tiling of the regions with its bins, and the counters: they follow from
+              the facts
+
+An interrupt (Ctrl-C), a finalizer or an error may come between any two bytecodes. Each fact
+changes by one C call, which is whole or not begun: an allocation is made by one store into
+`_in_use`, with everything else ready; a free by one append to `_freed`. The rest is changed
+under the lock and under a mark, `_is_changing`. If the next call finds the mark, a change was
+broken off, and it rebuilds the rest from the facts (`_rebuild`).
+
+`free` only queues, and takes no lock: a finalizer may call it in the middle of an allocation.
+Each call that takes the lock settles the queue first, so nothing can tell the difference.
+Locks are taken by `with` alone: it is one bytecode, with no interrupt between the lock and the
+block that releases it.
+
+Invariants, verified by `check`:
+  1. The chunks tile the regions, as `tiling` says.
+  2. A chunk in use is found by its address, and belongs to an owner, if one was named, whose
+     finalizer frees it.
+  3. in use <= reserved <= limit, and the counters are what the chunks add up to.
+  4. After an error or an interrupt everything is as before the call, or as after it; only
+     free regions may have gone back to make room in vain.
 """
 
 from __future__ import annotations
 
 import struct
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, Protocol
 
 from berth.callsite import CallSite, call_site
-from berth.deferred import DeferredWork
 from berth.errors import DeviceMemoryError
-from berth.memory.chunks import FREE, Bins, Chunk, Region, bin_of, rounded
-from berth.memory.stats import MemoryStats
+from berth.memory.chunks import Chunk, Region, rounded
+from berth.memory.stats import Counters, MemoryStats
+from berth.memory.tiling import Tiling
 
 FIRST_GROWTH_BYTES = 2 * 2**20
 _SPLIT_BYTES = 128 * 2**20
@@ -53,8 +67,15 @@ class MemorySource(Protocol):
         ...
 
     def release(self, address: int) -> None:
-        """Give a region back."""
+        """Give a region back; called again after an interrupt, it may be gone already."""
         ...
+
+
+class Owner(Protocol):
+    """What an allocation is made for."""
+
+    release: Callable[[], None]
+    """Set by the arena: frees the allocation. It is C code throughout, fit for a finalizer."""
 
 
 class ArenaOptions(NamedTuple):
@@ -85,8 +106,6 @@ class Arena:
         self.closed_by: CallSite | str | None = None
         """What gave everything back, if anything has."""
         self.reserved_bytes = 0
-        self.regions: list[Region] = []
-        """In the order of their addresses."""
         growth = self.options.growth
         self._first_region_bytes = FIRST_GROWTH_BYTES if growth else rounded(limit_bytes)
         self.next_region_bytes = self._first_region_bytes
@@ -94,197 +113,193 @@ class Arena:
         fraction = self.options.fragmentation_fraction
         self._split_bytes = int(fraction * limit_bytes) if fraction > 0 else _SPLIT_BYTES
         self._source = source
-        self._stats = MemoryStats()
-        self._bins = Bins()
-        self._in_use: dict[int, Chunk] = {}
-        self._next_id = 1
-        self._spare: list[Chunk] = []
-        """Chunks that are not part of a region, to be used again, the last one first."""
-        self._n_chunks = 0
         self._lock = threading.Lock()
-        self._freed: DeferredWork[Chunk] = DeferredWork(self._lock, self._return)
-        self._pending = self._freed.pending
+        self._granted: dict[int, int] = {}
+        """The bytes of each region that the source has granted, by address."""
+        self._leaving: list[int] = []
+        """The addresses of regions that are on their way back to the source."""
+        self._in_use: dict[int, Chunk] = {}
+        self._freed: deque[tuple[Chunk, int]] = deque()
+        """Allocations that were freed, by chunk and number; still in use until settled."""
+        self._is_changing = False
+        self._tiling = Tiling()
+        self._counters = Counters()
+        self.stats = MemoryStats(self._settled_counters)
 
     # --- allocate and free -----------------------------------------------------------
 
-    def allocate(self, nbytes: int, holder: object = None) -> int | None:
-        """Return the address of that many bytes, or None if they cannot be had."""
+    def allocate(
+        self, nbytes: int, holder: object = None, owner: Owner | None = None
+    ) -> int | None:
+        """Return the address of that many bytes, or None if they cannot be had.
+
+        An owner's `release` is set before the allocation is made: what happens next, it can
+        be freed.
+        """
         if nbytes <= 0:
             return None
         size = (nbytes + 255) & -256
-        try:
-            with self._lock:
-                if self._pending:
-                    self._freed.drain()
-                if self.closed_by is not None:
-                    raise RuntimeError(f"{self.name} was closed by {self.closed_by}.")
-                chunk = self._bins.take(size)
-                if chunk is None:
-                    chunk = self._make_room(size)
-                address = None if chunk is None else self._hand_out(chunk, size, nbytes, holder)
-        finally:
-            if self._pending:
-                self._freed.flush()
+        with self._lock:
+            if self._freed or self._is_changing:
+                self._settle()
+            if self.closed_by is not None:
+                raise RuntimeError(f"{self.name} was closed by {self.closed_by}.")
+            self._is_changing = True
+            chunk = self._tiling.bins.take(size) or self._make_room(size)
+            address = None
+            if chunk is not None:
+                spare = chunk.size - size
+                if spare >= size or spare >= self._split_bytes:
+                    self._tiling.split(chunk, size)
+                counters = self._counters
+                number = counters.next_id
+                chunk.requested = nbytes
+                chunk.holder = holder
+                chunk.allocation_id = number
+                address = chunk.address
+                if owner is not None:
+                    owner.release = partial(self._freed.append, (chunk, number))
+                self._in_use[address] = chunk  # from here on it is made
+                counters.next_id = number + 1
+                counters.in_use_bytes += chunk.size
+                if counters.in_use_bytes > counters.peak_bytes:  # noqa: PLR1730 - faster
+                    counters.peak_bytes = counters.in_use_bytes
+                if chunk.size > counters.largest_bytes:  # noqa: PLR1730
+                    counters.largest_bytes = chunk.size
+            self._is_changing = False
         if self._has_collected:
-            self._tell_of_collection()
+            self._report_collection()
         return address
 
     def free(self, address: int) -> None:
         """Take back what was allocated. ValueError if that is not in use."""
-        chunk = self._in_use.pop(address, None)
-        if chunk is None:
+        chunk = self._in_use.get(address)
+        if chunk is None or chunk.freed_id == chunk.allocation_id:
             if self.closed_by is not None:
                 return  # it went with everything else
             raise ValueError(
                 f"{self.name} has nothing in use at {address:#x}: it was freed before, or "
                 "never allocated here."
             )
-        if self._pending or not self._lock.acquire(False):
-            self._freed.post(chunk)
-            return
-        try:  # the common case, without the way through the queue
-            self._return(chunk)
-        finally:
-            self._lock.release()
-        if self._pending:
-            self._freed.flush()
+        number = chunk.allocation_id
+        self._freed.append((chunk, number))
+        chunk.freed_id = number
 
     def reserve_all(self, max_bytes: int) -> bool:
         """Take the memory that an arena without growth is entitled to, if the card has it."""
-        with self._still():
+        with self._lock:
+            self._settle()
             if self.closed_by is not None:
                 raise RuntimeError(f"{self.name} was closed by {self.closed_by}.")
-            return bool(self.regions) or self._extend(rounded(1), max_bytes)
+            self._is_changing = True
+            has_memory = bool(self._granted) or self._extend(rounded(1), max_bytes)
+            self._is_changing = False
+            return has_memory
 
     def trim(self) -> int:
         """Give back the regions that hold nothing; return how many bytes they were."""
-        with self._still():
+        with self._lock:
+            if self.closed_by is not None:
+                return 0
+            self._settle()
+            self._is_changing = True
             released = self._release_free_regions()
-            if not self.regions:
+            if not self._granted:
                 self.next_region_bytes = self._first_region_bytes
+            self._is_changing = False
             return released
 
     def close(self) -> None:
         """Give everything back, in use or not. What was handed out must not be used."""
-        with self._still():
+        with self._lock:
+            self._is_changing = True
             self.closed_by = call_site()
-            for region in self.regions:
-                self._source.release(region.address)
-            self.regions.clear()
-            self._in_use.clear()
-            self._bins = Bins()
-            self.reserved_bytes = self._stats.in_use_bytes = 0
-            self._stats.reserved(0)
+            self._settle()
 
     def abandon(self, reason: str) -> None:
-        """In a forked child: say that this is the parent's. Touches nothing, no lock either."""
+        """In a forked child: everything here is the parent's. The source is left alone."""
         self.closed_by = reason
-
-    @contextmanager
-    def _still(self) -> Iterator[None]:
-        """Hold everything still: what was freed is counted, and nothing else changes."""
-        try:
-            with self._lock:
-                self._freed.drain()
-                yield
-        finally:
-            self._freed.flush()
+        self._lock = threading.Lock()  # a thread that the child does not have may hold it
+        self._granted, self._leaving, self._in_use = {}, [], {}
 
     # --- what there is ---------------------------------------------------------------
 
     @property
-    def stats(self) -> MemoryStats:
-        """What is counted, up to now."""
-        self._freed.flush()
-        return self._stats
+    def regions(self) -> list[Region]:
+        """The regions, in the order of their addresses."""
+        return self._tiling.regions
 
     def largest_free_bytes(self) -> int:
         """Return the size of the largest chunk that is free."""
-        with self._still():
-            return self._bins.largest()
+        with self._lock:
+            self._settle()
+            return self._tiling.bins.largest()
 
     def holders(self) -> list[Chunk]:
         """List the chunks in use, largest first."""
-        with self._still():
-            used = [c for region in self.regions for c in region.chunks() if c.in_use]
+        with self._lock:
+            self._settle()
+            used = list(self._in_use.values())
         return sorted(used, key=lambda chunk: (-chunk.size, chunk.allocation_id))
 
-    def snapshot(self, look: Callable[[Arena], str]) -> str:
-        """Let a report look at the arena while nothing changes."""
-        with self._still():
-            return look(self)
+    def snapshot(self, look: Callable[[Arena, Counters], str]) -> str:
+        """Let a report look at the arena and its counters while nothing changes."""
+        with self._lock:
+            self._settle()
+            return look(self, self._counters)
 
-    # --- the steps of an allocation, under the lock ------------------------------------
+    def _settled_counters(self) -> Counters:
+        if self._freed or self._is_changing:
+            with self._lock:
+                self._settle()
+        return self._counters
 
-    # These four are on the way of every allocation and free, and written for speed: no
-    # calls for what is one line, and comparisons in place of max().
+    # --- from the facts to the rest, under the lock ------------------------------------
 
-    def _hand_out(self, chunk: Chunk, size: int, nbytes: int, holder: object) -> int:
-        if chunk.size >= size + size or chunk.size - size >= self._split_bytes:
-            self._split(chunk, size)
-        chunk.requested = nbytes
-        chunk.holder = holder
-        chunk.allocation_id = self._next_id
-        self._next_id += 1
-        stats, size = self._stats, chunk.size
-        stats.n_allocations += 1
-        stats.in_use_bytes += size
-        if stats.in_use_bytes > stats.peak_bytes:  # noqa: PLR1730
-            stats.peak_bytes = stats.in_use_bytes
-        if size > stats.largest_bytes:  # noqa: PLR1730
-            stats.largest_bytes = size
-        self._in_use[chunk.address] = chunk
-        return chunk.address
+    def _settle(self) -> None:
+        """Count everything that was freed, and mend what was broken off."""
+        if self._is_changing:
+            self._rebuild()
+        freed, in_use = self._freed, self._in_use
+        while freed:
+            chunk, number = freed[0]
+            # Not so if it is here for the second time, or the arena was closed meanwhile.
+            if chunk.allocation_id == number and in_use.get(chunk.address) is chunk:
+                self._is_changing = True
+                del in_use[chunk.address]  # from here on it is free
+                self._counters.in_use_bytes -= chunk.size
+                self._tiling.join(chunk)
+                self._is_changing = False
+            freed.popleft()
 
-    def _split(self, chunk: Chunk, size: int) -> None:
-        rest = self._spare.pop() if self._spare else self._new_chunk()
-        rest.address = chunk.address + size
-        rest.size = chunk.size - size
-        rest.prev = chunk
-        after = rest.next = chunk.next
-        if after is not None:
-            after.prev = rest
-        chunk.next = rest
-        chunk.size = size
-        self._bins.put(rest)
-
-    def _return(self, chunk: Chunk) -> None:
-        """Make a chunk free, and one with the free chunks beside it."""
+    def _rebuild(self) -> None:
+        """Make the tiling and the counters anew from the facts."""
+        for address in self._leaving:
+            self._granted.pop(address, None)
         if self.closed_by is not None:
-            return  # it went with everything else
-        self._stats.in_use_bytes -= chunk.size
-        chunk.allocation_id = FREE
-        chunk.requested = 0
-        chunk.holder = None
-        after = chunk.next
-        if after is not None and after.allocation_id == FREE:
-            self._bins.remove(after)
-            self._absorb(chunk, after)
-        before = chunk.prev
-        if before is not None and before.allocation_id == FREE:
-            self._bins.remove(before)
-            self._absorb(before, chunk)
-            chunk = before
-        self._bins.put(chunk)
-
-    def _absorb(self, chunk: Chunk, after: Chunk) -> None:
-        chunk.size += after.size
-        beyond = chunk.next = after.next
-        if beyond is not None:
-            beyond.prev = chunk
-        self._spare.append(after)
-
-    def _new_chunk(self) -> Chunk:
-        self._n_chunks += 1
-        return Chunk(self._n_chunks - 1)
+            self._leaving.extend(self._granted)
+            self._granted.clear()
+            self._in_use.clear()
+        used = list(self._in_use.values())
+        self._tiling = self._tiling.rebuilt(self._granted, used)
+        self.reserved_bytes = sum(self._granted.values())
+        counters = self._counters
+        counters.in_use_bytes = sum(chunk.size for chunk in used)
+        newest = max(used, key=lambda chunk: chunk.allocation_id, default=None)
+        if newest is not None and newest.allocation_id >= counters.first_id:
+            # It was made, and perhaps not counted.
+            counters.largest_bytes = max(counters.largest_bytes, newest.size)
+            counters.next_id = max(counters.next_id, newest.allocation_id + 1)
+        counters.peak_bytes = max(counters.peak_bytes, counters.in_use_bytes)
+        counters.peak_reserved_bytes = max(counters.peak_reserved_bytes, self.reserved_bytes)
+        self._release_leaving()
+        self._is_changing = False
 
     # --- regions -----------------------------------------------------------------------
 
     def _make_room(self, size: int) -> Chunk | None:
-        if self._extend(size):
-            return self._bins.take(size)
-        if self._collect(size) and self._extend(size):
-            return self._bins.take(size)
+        if self._extend(size) or (self._collect(size) and self._extend(size)):
+            return self._tiling.bins.take(size)
         return None
 
     def _extend(self, size: int, max_bytes: int = 2**63) -> bool:
@@ -292,105 +307,90 @@ class Arena:
         available = min(self.limit_bytes - self.reserved_bytes, max_bytes) & -256
         if size > available:
             return False
-        increased = False
-        while self.next_region_bytes < size:
-            self.next_region_bytes *= 2
-            increased = True
-        nbytes = min(self.next_region_bytes, available)
-        address = self._reserve(nbytes)
-        while address is None:
+        wanted = self.next_region_bytes
+        while wanted < size:
+            wanted *= 2
+        is_increased, self.next_region_bytes = wanted > self.next_region_bytes, wanted
+        nbytes = min(wanted, available)
+        while not self._reserve(nbytes):
             less = rounded(nine_tenths(nbytes))
             # Rounding takes back all of the tenth below 2,560 bytes: it would never end.
             if less < size or less == nbytes:
                 return False
             nbytes = less
-            address = self._reserve(nbytes)
-        if not increased:
+        if not is_increased:
             self.next_region_bytes *= 2
-        self._add_region(address, nbytes)
         return True
 
-    def _reserve(self, nbytes: int) -> int | None:
+    def _reserve(self, nbytes: int) -> bool:
+        """Add a region from the source, if it has so much."""
+        granted = self._granted
         try:
-            return self._source.reserve(nbytes)
+            # One call, so that no interrupt comes between the source's answer and our note.
+            granted.update(zip(map(self._source.reserve, (nbytes,)), (nbytes,), strict=True))
         except DeviceMemoryError:
-            return None
+            return False
+        self._tiling.add(next(reversed(granted)), nbytes)
+        self._count_reserved(nbytes)
+        return True
 
-    def _add_region(self, address: int, nbytes: int) -> None:
-        chunk = self._spare.pop() if self._spare else self._new_chunk()
-        chunk.address, chunk.size = address, nbytes
-        chunk.prev = chunk.next = None
-        self.regions.append(Region(address, nbytes, chunk))
-        self.regions.sort(key=lambda region: region.address)
-        self.reserved_bytes += nbytes
-        self._stats.reserved(self.reserved_bytes)
-        self._bins.put(chunk)
+    def _count_reserved(self, change: int) -> None:
+        self.reserved_bytes += change
+        counters = self._counters
+        counters.peak_reserved_bytes = max(counters.peak_reserved_bytes, self.reserved_bytes)
 
     def _collect(self, size: int) -> bool:
         """Give back free regions if that makes room for this size within the limit."""
         if not self.options.collect_regions:
             return False
-        free = sum(region.nbytes for region in self.regions if region.is_free)
+        free = sum(region.nbytes for region in self._tiling.free_regions())
         if not free or self.limit_bytes - self.reserved_bytes + free < size:
             return False
         self._release_free_regions()
         self._has_collected = True
         return True
 
-    def _tell_of_collection(self) -> None:
-        # After the lock was let go: whoever listens may look at the arena.
+    def _report_collection(self) -> None:
+        # After the lock was released: the listener may look at the arena.
         self._has_collected = False
         if self.options.on_collect is not None:
             self.options.on_collect()
 
     def _release_free_regions(self) -> int:
         released = 0
-        for region in [region for region in self.regions if region.is_free]:
-            self._bins.remove(region.first)
-            self._spare.append(region.first)
-            self.regions.remove(region)
-            self.reserved_bytes -= region.nbytes
+        for region in self._tiling.free_regions():
+            self._leaving.append(region.address)  # from here on it is not ours
+            del self._granted[region.address]
+            self._tiling.remove(region)
+            self._count_reserved(-region.nbytes)
             released += region.nbytes
-            self._source.release(region.address)
-        self._stats.reserved(self.reserved_bytes)
+            self._release_leaving()
         return released
+
+    def _release_leaving(self) -> None:
+        """Give the regions back that are on their way."""
+        while self._leaving:
+            try:
+                self._source.release(self._leaving[-1])
+            except Exception:
+                self._leaving.pop()
+                raise
+            self._leaving.pop()
 
     # --- the invariants ----------------------------------------------------------------
 
     def check(self) -> None:
         """Verify every invariant; AssertionError if one does not hold."""
-        with self._still():
-            waiting = self._bins.all()
-            used: dict[int, Chunk] = {}
-            free: list[Chunk] = []
-            for region in self.regions:
-                self._check_region(region)
-                for chunk in region.chunks():
-                    if chunk.in_use:
-                        used[chunk.address] = chunk
-                    else:
-                        free.append(chunk)
-            assert used == self._in_use
-            assert sorted(waiting) == sorted((bin_of(c.size), c.size, c.address) for c in free)
-            assert sum(c.size for c in used.values()) == self._stats.in_use_bytes
-            assert sum(region.nbytes for region in self.regions) == self.reserved_bytes
-            assert self._stats.in_use_bytes <= self.reserved_bytes <= self.limit_bytes
-            assert self._stats.in_use_bytes <= self._stats.peak_bytes
-            handles = [c.handle for c in [*used.values(), *free, *self._spare]]
-            assert sorted(handles) == list(range(self._n_chunks))
-
-    def _check_region(self, region: Region) -> None:
-        address, before = region.address, None
-        for chunk in region.chunks():
-            assert chunk.address == address, "chunks do not tile the region"
-            assert chunk.size > 0
-            assert chunk.size % 256 == 0 or region.nbytes % 256
-            assert chunk.prev is before
-            assert before is None or before.in_use or chunk.in_use, "two free neighbours"
-            assert chunk.in_use == (chunk.requested > 0)
-            assert chunk.requested <= chunk.size
-            address, before = address + chunk.size, chunk
-        assert address == region.address + region.nbytes
+        with self._lock:
+            self._settle()
+            self._tiling.check()
+            counters, used = self._counters, self._in_use
+            assert used == {c.address: c for c in self._tiling.chunks() if c.in_use}
+            assert sum(c.size for c in used.values()) == counters.in_use_bytes
+            assert self._granted == {r.address: r.nbytes for r in self.regions}
+            assert sum(self._granted.values()) == self.reserved_bytes
+            assert counters.in_use_bytes <= self.reserved_bytes <= self.limit_bytes
+            assert counters.in_use_bytes <= counters.peak_bytes
 
 
 def nine_tenths(nbytes: int) -> int:

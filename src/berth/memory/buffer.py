@@ -1,14 +1,18 @@
-"""Buffers: memory of an arena that somebody owns, freed exactly once.
+"""Buffers: memory of an arena that has an owner, freed exactly once.
 
 Invariants:
   1. A buffer's memory goes back when it is freed or collected, whichever comes first, and
-     only then.
+     only then; also if an interrupt arrives anywhere between.
   2. A buffer that has no memory any more says so when it is used, and says whose it was.
+
+The arena makes an allocation and sets the buffer's `release` before it counts as made, so
+there is no moment at which memory is in use and nothing would release it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import NamedTuple
 
 from berth.callsite import CallSite, Mark
@@ -30,21 +34,39 @@ class Holder(NamedTuple):
 class Buffer:
     """An owned range of an arena."""
 
-    __slots__ = ("__weakref__", "_address", "_arena", "_before_free", "holder", "nbytes")
+    __slots__ = (
+        "__weakref__",
+        "_address",
+        "_arena",
+        "_before_free",
+        "holder",
+        "nbytes",
+        "release",
+    )
+
+    __del__ = property(attrgetter("release"))
+    # The finalizer is what the arena stored in `release`: C functions and no bytecode. Python
+    # handles Ctrl-C between bytecodes and drops what a finalizer raises, so in a finalizer
+    # written in Python an interrupt would be lost, and the memory with it.
 
     def __init__(
         self,
         arena: Arena,
-        address: int,
         nbytes: int,
         holder: Holder,
         before_free: Callable[[int, int], None] | None = None,
     ) -> None:
+        """Allocate memory of an arena; `has_memory` tells whether there was enough."""
         self._arena = arena
-        self._address: int | None = address
         self._before_free = before_free
+        self.release: Callable[[], None]
         self.nbytes = nbytes
         self.holder = holder
+        self._address: int | None = arena.allocate(nbytes, holder, self) if nbytes else 0
+
+    @property
+    def has_memory(self) -> bool:
+        return self._address is not None
 
     @property
     def address(self) -> int:
@@ -60,14 +82,12 @@ class Buffer:
 
     def free(self) -> None:
         """Give the memory back. A second call does nothing."""
-        address, self._address = self._address, None
-        if address is None or self.nbytes == 0 or self._arena.closed_by is not None:
+        address = self._address
+        if address is None:
             return
-        if self._before_free is not None:
+        has_bytes = self.nbytes > 0 and self._arena.closed_by is None
+        if has_bytes and self._before_free is not None:
             self._before_free(address, self.nbytes)
-        self._arena.free(address)
-
-    def __del__(self) -> None:
-        # A constructor that failed leaves a buffer without its fields.
-        if hasattr(self, "_address"):
-            self.free()
+        self._address = None
+        if has_bytes:
+            self.release()  # interrupted before, the finalizer does it

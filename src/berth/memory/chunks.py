@@ -39,6 +39,7 @@ class Chunk:
     __slots__ = (
         "address",
         "allocation_id",
+        "freed_id",
         "handle",
         "holder",
         "next",
@@ -54,10 +55,12 @@ class Chunk:
         self.size = 0
         self.requested = 0
         self.allocation_id = FREE
+        self.freed_id = FREE
+        """The allocation of it that was freed last, whether or not that is settled."""
         self.prev: Chunk | None = None
         self.next: Chunk | None = None
         self.holder: object = None
-        """Whoever asked for it, for reports."""
+        """What it was allocated for, for reports."""
 
     @property
     def in_use(self) -> bool:

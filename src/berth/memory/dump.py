@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from berth.memory.arena import Arena
 from berth.memory.chunks import N_BINS, Chunk, bin_of, bin_size, rounded
+from berth.memory.stats import Counters
 
 _MAP_WIDTH = 100
 _NONE = 2**64 - 1
@@ -53,15 +54,15 @@ def out_of_memory_log(arena: Arena, nbytes: int, op: str) -> str:
 
 def dump(arena: Arena, nbytes: int) -> str:
     """Describe every bin, chunk and region, after a request that could not be met."""
-    return arena.snapshot(lambda still: "\n".join(_dump_lines(still, nbytes)))
+    return arena.snapshot(lambda still, counted: "\n".join(_dump_lines(still, counted, nbytes)))
 
 
 def occupancy_map(arena: Arena) -> str:
     """Draw the regions end to end in 100 characters: * used, x wasted, _ free."""
-    return arena.snapshot(_draw_map)
+    return arena.snapshot(lambda still, _: _draw_map(still))
 
 
-def _dump_lines(arena: Arena, nbytes: int) -> Iterator[str]:
+def _dump_lines(arena: Arena, counters: Counters, nbytes: int) -> Iterator[str]:
     yield f"BFCAllocator dump for {arena.name}"
     yield from _bin_lines(arena)
     yield from _wanted_bin_lines(arena, rounded(nbytes))
@@ -83,7 +84,7 @@ def _dump_lines(arena: Arena, nbytes: int) -> Iterator[str]:
         f"{human_bytes(arena.limit_bytes)} available size: {human_bytes(available)} "
         f"curr_region_allocation_bytes_: {human_bytes(arena.next_region_bytes)}"
     )
-    yield f"Stats: \n{_stats_text(arena)}"
+    yield f"Stats: \n{_stats_text(arena, counters)}"
 
 
 def _bin_lines(arena: Arena) -> Iterator[str]:
@@ -126,14 +127,13 @@ def _chunk_text(chunk: Chunk, *, with_neighbours: bool) -> str:
     return text
 
 
-def _stats_text(arena: Arena) -> str:
-    stats = arena.stats
+def _stats_text(arena: Arena, counters: Counters) -> str:
     rows = [
         ("Limit:", human_bytes(arena.limit_bytes)),
-        ("InUse:", human_bytes(stats.in_use_bytes)),
-        ("MaxInUse:", human_bytes(stats.peak_bytes)),
-        ("NumAllocs:", str(stats.n_allocations)),
-        ("MaxAllocSize:", human_bytes(stats.largest_bytes)),
+        ("InUse:", human_bytes(counters.in_use_bytes)),
+        ("MaxInUse:", human_bytes(counters.peak_bytes)),
+        ("NumAllocs:", str(counters.n_allocations)),
+        ("MaxAllocSize:", human_bytes(counters.largest_bytes)),
         # TensorFlow's arena leaves these three to other allocators.
         ("Reserved:", human_bytes(0)),
         ("PeakReserved:", human_bytes(0)),
