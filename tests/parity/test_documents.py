@@ -10,6 +10,7 @@ out, and NumPy aligns a matrix otherwise today. Document 004 is older than 003 a
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,14 @@ IMPORT = "import berth.compat.v1 as tf\n"
 K40C = "1xTesla K40c"
 K20M = "4xTesla K20m"
 MIB = 1 << 20
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def example(name):
+    """Read a program of examples/, without its import and the comment above that."""
+    text = (EXAMPLES / f"{name}.py").read_text()
+    return text.partition("import tensorflow as tf\n")[2].lstrip("\n")
+
 
 # --- document 001 ---------------------------------------------------------------------------
 
@@ -39,120 +48,26 @@ sess = tf.Session(config=tf.ConfigProto(log_device_placement=True))
 
 # --- document 003 ---------------------------------------------------------------------------
 
-LOGGING_003 = """\
-# Creates a graph.
-a = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[2, 3], name='a')
-b = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[3, 2], name='b')
-c = tf.matmul(a, b)
-# Creates a session with log_device_placement set to True.
-sess = tf.Session(config=tf.ConfigProto(log_device_placement=True))
-# Runs the op.
-print(sess.run(c))
-"""
-MANUAL_003 = """\
-# Creates a graph.
-with tf.device('/cpu:0'):
-  a = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[2, 3], name='a')
-  b = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[3, 2], name='b')
-c = tf.matmul(a, b)
-# Creates a session with log_device_placement set to True.
-sess = tf.Session(config=tf.ConfigProto(log_device_placement=True))
-# Runs the op.
-print(sess.run(c))
-"""
-MISSING_003 = """\
-# Creates a graph.
-with tf.device('/device:GPU:2'):
-  a = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[2, 3], name='a')
-  b = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[3, 2], name='b')
-  c = tf.matmul(a, b)
-# Creates a session with log_device_placement set to True.
-sess = tf.Session(config=tf.ConfigProto(log_device_placement=True))
-# Runs the op.
-print(sess.run(c))
-"""
-SOFT_003 = """\
-# Creates a graph.
-with tf.device('/device:GPU:2'):
-  a = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[2, 3], name='a')
-  b = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[3, 2], name='b')
-  c = tf.matmul(a, b)
-# Creates a session with allow_soft_placement and log_device_placement set
-# to True.
-sess = tf.Session(config=tf.ConfigProto(
-      allow_soft_placement=True, log_device_placement=True))
-# Runs the op.
-print(sess.run(c))
-"""
-TOWERS_003 = """\
-# Creates a graph.
-c = []
-for d in ['/device:GPU:2', '/device:GPU:3']:
-  with tf.device(d):
-    a = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[2, 3])
-    b = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[3, 2])
-    c.append(tf.matmul(a, b))
-with tf.device('/cpu:0'):
-  sum = tf.add_n(c)
-# Creates a session with log_device_placement set to True.
-sess = tf.Session(config=tf.ConfigProto(log_device_placement=True))
-# Runs the op.
-print(sess.run(sum))
-"""
+LOGGING_003 = example("log_placement")
+MANUAL_003 = example("place_by_hand")
+MISSING_003 = example("one_of_many")
+SOFT_003 = example("soft_placement")
+TOWERS_003 = example("towers")
 
 # --- document 004 ---------------------------------------------------------------------------
 
-LOGGING_004 = LOGGING_003
-MANUAL_004 = """\
-# Creates a graph.
-with tf.device('/cpu:0'):
-    a = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[2, 3], name='a')
-    b = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[3, 2], name='b')
-c = tf.matmul(a, b)
-# Creates a session with log_device_placement set to True.
-sess = tf.Session(config=tf.ConfigProto(log_device_placement=True))
-# Runs the op.
-print(sess.run(c))
-"""
-MISSING_004 = """\
-# Creates a graph.
-with tf.device('/gpu:2'):
-    a = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[2, 3], name='a')
-    b = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[3, 2], name='b')
-    c = tf.matmul(a, b)
-# Creates a session with log_device_placement set to True.
-sess = tf.Session(config=tf.ConfigProto(log_device_placement=True))
-# Runs the op.
-print(sess.run(c))
-"""
-SOFT_004 = """\
-# Creates a graph.
-with tf.device('/gpu:2'):
-    a = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[2, 3], name='a')
-    b = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[3, 2], name='b')
-    c = tf.matmul(a, b)
-# Creates a session with allow_soft_placement and log_device_placement set
-# to True.
-sess = tf.Session(config=tf.ConfigProto(
-    allow_soft_placement=True, log_device_placement=True))
-# Runs the op.
-print(sess.run(c))
-"""
-TOWERS_004 = """\
-# Creates a graph.
-c = []
-for d in ['/gpu:2', '/gpu:3']:
-    with tf.device(d):
-        a = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[2, 3])
-        b = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[3, 2])
-        c.append(tf.matmul(a, b))
-with tf.device('/cpu:0'):
-    sum = tf.add_n(c)
-# Creates a session with log_device_placement set to True.
-sess = tf.Session(config=tf.ConfigProto(log_device_placement=True))
-# Runs the op.
-print(sess.run(sum))
-"""
+
+def as_in_004(program):
+    """Write a program of document 003 as 004 has it: older names, indented by four."""
+    deeper = re.sub(r"^( +)(?! |allow)", r"\1\1", program, flags=re.M)
+    return deeper.replace("/device:GPU:", "/gpu:").replace("      allow_soft", "    allow_soft")
+
+
+LOGGING_004 = as_in_004(LOGGING_003)
+MANUAL_004 = as_in_004(MANUAL_003)
+MISSING_004 = as_in_004(MISSING_003)
+SOFT_004 = as_in_004(SOFT_003)
+TOWERS_004 = as_in_004(TOWERS_003)
 
 # --- what they print: document 003 ----------------------------------------------------------
 
