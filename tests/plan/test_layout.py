@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,22 +43,6 @@ def test_free_end_is_extended():
     blocks.free(blocks.take(64), 64)
 
     assert (blocks.take(256), blocks.end) == (0, 256)
-
-
-@pytest.fixture
-def plan(sim):
-    """Plan fetches on a machine: ``plan(fetches, feeds)``."""
-    sim("2xT4")
-    sessions = []
-
-    def make(fetches, feeds=None):
-        sessions.append(tf.Session())
-        return sessions[-1].plan(fetches, feeds)
-
-    with tf.Graph().as_default():
-        yield make
-    for session in sessions:
-        session.close()
 
 
 def test_long_chain_needs_little_room(plan):
