@@ -9,7 +9,7 @@ USABLE := $(VENV)/.usable
 READY  := $(VENV)/.ready
 DOCS   := $(VENV)/.docs
 
-.PHONY: help setup demo test check format api reference docs fuzz mutants coverage parity bench ci clean
+.PHONY: help setup demo test check format api reference docs dist fuzz mutants coverage parity bench ci clean
 
 help:
 	@echo "make demo    TensorFlow's program for several GPUs, on four simulated ones"
@@ -19,6 +19,7 @@ help:
 	@echo "make api     write the public modules from what the code declares"
 	@echo "make reference  write the reference pages that are made from the code"
 	@echo "make docs    build the documentation into site/"
+	@echo "make dist    build sdist and wheel, and try both in a clean environment"
 	@echo "make fuzz    the property tests, deep"
 	@echo "make mutants a mutation test of the core (about 40 minutes)"
 	@echo "make coverage  which lines and branches the tests run"
@@ -71,6 +72,12 @@ $(DOCS): $(USABLE)
 docs: $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "site/index.html"
+
+dist: $(USABLE)
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dist]'
+	$(BIN)/python -m build --quiet
+	$(BIN)/python dev/smoke_test.py dist/*.whl dist/*.tar.gz
 
 fuzz: $(READY)
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest tests/properties
