@@ -92,6 +92,7 @@ coverage: $(READY)
 # TensorFlow lives in a virtual environment of its own: BERTH_BENCH_VENV says where.
 parity: $(READY)
 	PYTHONPATH=bench:docs $(BIN)/python -m tests.parity.differential
+	PYTHONPATH=bench $(BIN)/python -m tests.parity.differential.device_strings
 
 bench: $(READY)
 	$(BIN)/python bench/memory.py

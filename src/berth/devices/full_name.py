@@ -20,7 +20,8 @@ from typing import Any
 
 from berth.errors import InvalidArgumentError
 
-_MAX_INDEX = 2**31 - 1
+_MAX_DIGITS = 1000
+"""Of a number, leading zeros included: Python refuses to convert very long ones."""
 _WORD = r"[A-Za-z][A-Za-z0-9_]*"
 _PIECES = tuple(
     re.compile(pattern)
@@ -160,18 +161,27 @@ def _match_piece(text: str, position: int) -> re.Match[str] | None:
 
 
 def _fields_of(match: re.Match[str]) -> dict[str, Any] | None:
-    """Convert the groups of a match; None if a number is too large."""
+    """Convert the groups of a match; None if a number needs more than 64 bits."""
     found: dict[str, Any] = {}
     for field, value in match.groupdict().items():
         if field in ("job", "type") or value is None:
             found[field] = value
-        elif len(value) <= 20 and int(value) <= _MAX_INDEX:
-            found[field] = int(value)
+        elif len(value) <= _MAX_DIGITS and int(value) < 2**64:
+            found[field] = _as_int32(int(value))
         else:
             return None
     if match[0].startswith(("/cpu:", "/gpu:")):
         found["type"] = found["type"].upper()
     return found
+
+
+def _as_int32(number: int) -> int:
+    """Keep the lowest 32 bits, as TensorFlow's parser does: 4294967297 is 1.
+
+    >>> _as_int32(2**31)
+    -2147483648
+    """
+    return (number + 2**31) % 2**32 - 2**31
 
 
 def _pairs(a: FullName, b: FullName) -> list[tuple[object, object]]:

@@ -206,19 +206,14 @@ def _merge(base: Fields, over: Fields) -> Fields:
 
 @lru_cache(maxsize=1024)
 def _parse(spec: str | None) -> Fields:
-    """Read a name into fields. Pieces between slashes may come in any order."""
+    """Read a name into fields. Pieces between slashes may come in any order.
+
+    As in TensorFlow, a piece without a word before its colon is ignored, an index is converted
+    where it is met, and replica and task after all pieces: of several the last counts.
+    """
     found: dict[str, Any] = {}
-    for piece in filter(None, (spec or "").split("/")):
-        try:
-            new = _parse_piece(piece.split(":"))
-        except ValueError as error:  # int()'s own words, as in TensorFlow
-            raise ValueError(
-                explain(
-                    str(error),
-                    f"In the device name {spec!r}: {piece!r} must end in a whole "
-                    f"number{_or_star(piece)}.",
-                )
-            ) from None
+    for piece in (spec or "").split("/"):
+        new = _parse_piece(piece.split(":"))
         if new is None:
             raise ValueError(_unknown(piece.split(":")[0], str(spec)))
         if "device_type" in new and "device_type" in found:
@@ -226,33 +221,44 @@ def _parse(spec: str | None) -> Fields:
                 f"Multiple device types are not allowed while parsing the device spec: {spec}."
             )
         found.update(new)
+        if new.get("device_index") is not None:
+            found["device_index"] = _whole(new["device_index"], spec, f"{piece!r}", " or '*'")
+    for field in ("replica", "task"):
+        if field in found:
+            piece = f"{field}:{found[field]}"
+            found[field] = _whole(found[field], spec, f"{piece!r}")
     return _converted(tuple(found.get(name) for name in _NAMES))
 
 
-def _parse_piece(parts: list[str]) -> dict[str, Any] | None:
+def _parse_piece(parts: list[str]) -> dict[str, str | None] | None:
     """Read what stands between two slashes, or return None if it is nothing known."""
     match parts:
-        case ["job", job]:
-            return {"job": job}
-        case ["replica" | "task" as field, number]:
-            return {field: int(number)}
+        case ["", *_]:
+            return {}
+        case ["job" | "replica" | "task" as field, value]:
+            return {field: value}
         case [short] | [short, _] if short.upper() in SHORT_TYPES:
             index = parts[1] if len(parts) == 2 else "*"
-            return {"device_type": short.upper(), "device_index": _index(index)}
+            return {"device_type": short.upper(), "device_index": _open(index)}
         case ["device", device_type, index]:
-            return {
-                "device_type": _canonical_type(device_type),
-                "device_index": _index(index),
-            }
+            return {"device_type": _canonical_type(device_type), "device_index": _open(index)}
     return None
 
 
-def _index(text: str) -> int | None:
-    return None if text == "*" else int(text)
+def _open(index: str) -> str | None:
+    return None if index == "*" else index
 
 
-def _or_star(piece: str) -> str:
-    return "" if piece.startswith(("replica:", "task:")) else " or '*'"
+def _whole(text: str, spec: str | None, piece: str, or_star: str = "") -> int:
+    try:
+        return int(text)
+    except ValueError as error:  # int()'s own words, as in TensorFlow
+        raise ValueError(
+            explain(
+                str(error),
+                f"In the device name {spec!r}: {piece} must end in a whole number{or_star}.",
+            )
+        ) from None
 
 
 def _unknown(attribute: str, spec: str) -> str:

@@ -59,10 +59,15 @@ def choose_device(
     """Choose the device for an operation: the requested one, or the first that can run it."""
     candidates = Candidates(devices, soft)
     types = op.device_types(dtype) & candidates.types
+    if op is CONST and _is_other_host(wanted, devices[0]):
+        raise InvalidArgumentError(None, None, f"{wanted} unknown device.")
     request = candidates.read(wanted)
-    found = candidates.find(request, types) if request is not None else None
-    if found is None or not found.devices:
-        raise InvalidArgumentError(None, None, _no_device(op, wanted, types, devices, soft))
+    if request is None:
+        raise InvalidArgumentError(None, None, _malformed(op, wanted))
+    found = candidates.find(request, types)
+    if not found.devices:
+        name = str(request)
+        raise InvalidArgumentError(None, None, _no_device(op, name, types, devices, soft))
     return _choice(op, found.devices[0], dtype, is_soft=found.is_soft)
 
 
@@ -87,6 +92,22 @@ def soft_placement_message(
     return (
         f"There is no {asked}: soft placement runs operations that ask for it on the devices "
         f"that there are ({names}). tf.config.set_soft_device_placement(False) forbids it."
+    )
+
+
+def _is_other_host(wanted: str, host: Device) -> bool:
+    """Tell whether a name is of the first CPU, and not of this process's.
+
+    TensorFlow copies a constant there, by the name as it is, and places it by rules elsewhere.
+    """
+    return wanted.endswith(host.logical.name) and wanted != host.name
+
+
+def _malformed(op: OpDef, wanted: str) -> str:
+    name = "_EagerConst" if op is CONST else op.name
+    return explain(
+        f"Malformed device specification '{wanted}' in eager op: Name: {name}",
+        "Names look like '/gpu:0', '/device:GPU:0' or '/job:localhost/task:0/cpu:0'.",
     )
 
 
