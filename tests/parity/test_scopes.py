@@ -208,6 +208,7 @@ EAGER = {
 }
 
 
+@pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize(("devices", "current"), EAGER.values(), ids=EAGER)
 def test_eager_scope_overrides_fields(devices, current):
     """Section 1.6; no machine has these GPUs, and no scope minds."""
@@ -221,6 +222,7 @@ def test_no_constraint_at_first(sim, machine):
     assert sim(machine).eager_scope.device_name == ""
 
 
+@pytest.mark.usefixtures("eager")
 @pytest.mark.parametrize("device", [5, 1.5, ["/gpu:0"], b"/gpu:0"], ids=repr)
 def test_eager_device_must_be_named(device):
     """Section 1.6: the message shows the type and the value."""
@@ -231,6 +233,7 @@ def test_eager_device_must_be_named(device):
     )
 
 
+@pytest.mark.usefixtures("eager")
 def test_physical_device_is_no_scope():
     """Section 1.6: a PhysicalDevice is not accepted."""
     device = tf.config.list_physical_devices("CPU")[0]
@@ -241,6 +244,7 @@ def test_physical_device_is_no_scope():
     )
 
 
+@pytest.mark.usefixtures("eager")
 def test_unreadable_eager_name_is_refused():
     """Sections 1.1 and 1.6: `tf.device` reads its string with Python's parser."""
     with pytest.raises(ValueError, match="junk") as caught:
@@ -250,6 +254,7 @@ def test_unreadable_eager_name_is_refused():
     )
 
 
+@pytest.mark.usefixtures("eager")
 def test_eager_scope_belongs_to_thread():
     """Section 1.6: a single current pair for each thread."""
     seen = []
@@ -261,6 +266,7 @@ def test_eager_scope_belongs_to_thread():
     assert seen == [""]
 
 
+@pytest.mark.usefixtures("eager")
 def test_eager_scopes_close_in_order():
     """Section 1.5, scope errors: in eager mode without a dot."""
     outer, inner = tf.device("/cpu:0"), tf.device("/gpu:0")
@@ -276,3 +282,30 @@ def test_device_function_is_refused():
     with pytest.raises(RuntimeError) as caught:
         tf.device(gpu_for_matmul)
     assert first_line(caught.value) == "tf.device does not support functions."
+
+
+@pytest.mark.usefixtures("eager")
+def test_older_scope_holds_for_eager_operations(sim):
+    """Section 1.6: `tf.compat.v1.device` is the same scope while a program is eager."""
+    sim("2xT4")
+    for device in ("/GPU:1", tf.DeviceSpec(device_type="GPU", device_index=1)):
+        with v1.device(device):
+            assert tf.constant(1.0).device.endswith("GPU:1")
+            with v1.colocate_with(tf.constant(1.0)), v1.control_dependencies([]):
+                assert (v1.convert_to_tensor([1.0]) + 1.0).device.endswith("GPU:1")
+    with v1.device("/job:nowhere"), pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        tf.constant(1.0)
+    assert first_line(caught.value) == (
+        "/job:nowhere/replica:0/task:0/device:CPU:0 unknown device."
+    )
+    with pytest.raises(RuntimeError) as refused:
+        v1.device(gpu_for_matmul)
+    assert first_line(refused.value) == (
+        "tf.device does not support functions when eager execution is enabled."
+    )
+
+
+def test_current_scope_holds_for_the_default_graph():
+    """Section 1.5: in a program without eager execution `tf.device` is the graph's."""
+    with tf.device("/gpu:1"):
+        assert v1.constant(1.0).device == "/device:GPU:1"

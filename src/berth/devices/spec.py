@@ -221,12 +221,12 @@ def _parse(spec: str | None) -> Fields:
                 f"Multiple device types are not allowed while parsing the device spec: {spec}."
             )
         found.update(new)
-        if new.get("device_index") is not None:
-            found["device_index"] = _whole(new["device_index"], spec, f"{piece!r}", " or '*'")
+        index = new.get("device_index")
+        if index is not None:
+            found["device_index"] = _whole(index, spec, piece, " or '*'")
     for field in ("replica", "task"):
         if field in found:
-            piece = f"{field}:{found[field]}"
-            found[field] = _whole(found[field], spec, f"{piece!r}")
+            found[field] = _whole(found[field], spec, f"{field}:{found[field]}")
     return _converted(tuple(found.get(name) for name in _NAMES))
 
 
@@ -256,7 +256,7 @@ def _whole(text: str, spec: str | None, piece: str, or_star: str = "") -> int:
         raise ValueError(
             explain(
                 str(error),
-                f"In the device name {spec!r}: {piece} must end in a whole number{or_star}.",
+                f"In the device name {spec!r}: {piece!r} must end in a whole number{or_star}.",
             )
         ) from None
 

@@ -1,8 +1,11 @@
-"""``tf.device`` in eager mode: the device that this thread's operations ask for (§1.6)."""
+"""``tf.device``: the device that the operations of a block request (§1.6).
+
+Of a graph's operations the graph keeps the request; of eager ones, the thread.
+"""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Any
 
@@ -10,16 +13,16 @@ from berth.devices.device import LogicalDevice
 from berth.devices.spec import DeviceSpecV2
 from berth.front.context import context
 from berth.graph.graph import Graph
-from berth.ops.builder import entered
-from berth.public import public_v2
+from berth.ops.builder import current
+from berth.public import public_v1, public_v2
 
 
 class EagerDevice:
-    """A block of a program whose operations ask for one device.
+    """A block of a program whose eager operations request one device.
 
     A name is completed from the scope around it or, where there is none, from the first
     device of the program. So ``tf.device('')`` outside of any scope means that device,
-    the CPU. None asks for no device at all.
+    the CPU. None requests no device at all.
     """
 
     def __init__(self, device: Any) -> None:
@@ -58,17 +61,38 @@ class EagerDevice:
 
 @public_v2("device")
 def device(device_name: Any) -> AbstractContextManager[None]:
-    """Ask for a device: a name, a DeviceSpec, a LogicalDevice, or None for no wish.
+    """Request a device for operations: a name, a DeviceSpec, a LogicalDevice, or None.
 
-    Inside of a `tf.function`, or of a graph, the wish is that of the operations written there.
+    None requests no device. In a `tf.function` or a graph it is for the operations made there.
     """
-    graph = entered()
-    if isinstance(graph, Graph):
-        wanted = device_name if callable(device_name) else _name_of(device_name)
-        return graph.device(wanted)
     if callable(device_name):
         raise RuntimeError("tf.device does not support functions.")
+    graph = current()
+    if isinstance(graph, Graph):
+        return graph.device(_name_of(device_name))
     return EagerDevice(device_name)
+
+
+@public_v1("device")
+def device_v1(device_name_or_function: Any) -> AbstractContextManager[None]:
+    """Request a device for operations: a name, a spec, a function of an operation, or None."""
+    graph = current()
+    if isinstance(graph, Graph):
+        return graph.device(device_name_or_function)
+    if callable(device_name_or_function):
+        raise RuntimeError(
+            "tf.device does not support functions when eager execution is enabled."
+        )
+    return EagerDevice(device_name_or_function)
+
+
+@public_v1("colocate_with")
+def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+    """Put operations on the device of another, or of an eager tensor."""
+    graph = current()
+    if isinstance(graph, Graph):
+        return graph.colocate_with(op, ignore_existing)
+    return EagerDevice(op.device) if op is not None else nullcontext()
 
 
 def _name_of(device_name: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""The verbs of TensorFlow 1 that speak to the default graph."""
+"""TensorFlow 1's functions of the default graph: scopes, collections, conversion."""
 
 from __future__ import annotations
 
@@ -10,38 +10,28 @@ from berth.dtypes import as_dtype
 from berth.graph.default_graph import get_default_graph
 from berth.graph.graph import Graph
 from berth.graph.keys import GraphKeys
+from berth.ops.builder import current
+from berth.ops.compose import convert
 from berth.public import public_v1
 
 __all__ = [
     "GraphKeys",
     "add_to_collection",
     "add_to_collections",
-    "colocate_with",
     "control_dependencies",
     "convert_to_tensor",
-    "device",
     "get_collection",
     "get_collection_ref",
     "name_scope",
 ]
 
 
-@public_v1("device")
-def device(device_name_or_function: Any) -> AbstractContextManager[None]:
-    """Ask for a device for the operations of a block: a name, a spec, a function, or None."""
-    return get_default_graph().device(device_name_or_function)
-
-
-@public_v1("colocate_with")
-def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
-    """Keep the operations of a block on the device of another."""
-    return get_default_graph().colocate_with(op, ignore_existing)
-
-
 @public_v1("control_dependencies")
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
-    """Let the operations of a block wait for others."""
-    return get_default_graph().control_dependencies(control_inputs)
+    """Let the operations of a block wait for others. What is eager has been done already."""
+    builder: Any = current()
+    scope: AbstractContextManager[None] = builder.control_dependencies(control_inputs)
+    return scope
 
 
 @public_v1("name_scope")
@@ -92,7 +82,7 @@ def convert_to_tensor(
 ) -> Any:
     """Return a value as a tensor; a tensor as it is."""
     wanted = None if dtype is None else as_dtype(dtype)
-    return get_default_graph().convert(value, wanted, name)
+    return convert(value, wanted, name)
 
 
 @public_v1("add_to_collection")

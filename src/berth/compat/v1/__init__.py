@@ -48,13 +48,13 @@ from berth.dtypes import (
 )
 from berth.dtypes import bool_ as bool
 from berth.eager.mode import executing_eagerly
+from berth.front.device_scope import colocate_with
+from berth.front.device_scope import device_v1 as device
 from berth.front.graph_scope import (
     add_to_collection,
     add_to_collections,
-    colocate_with,
     control_dependencies,
     convert_to_tensor,
-    device,
     get_collection,
     get_collection_ref,
     name_scope,
