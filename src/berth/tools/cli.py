@@ -40,8 +40,8 @@ def command_parser() -> argparse.ArgumentParser:
     """Describe the command, for its users and for the completion of shells."""
     parser = argparse.ArgumentParser(
         prog="berth",
-        description="See GPUs, choose them, bound their memory, run TensorFlow programs on "
-        "them: real or simulated.",
+        description="List GPUs, choose them, bound their memory and run TensorFlow programs on "
+        "them. The GPUs are simulated: real ones cannot be driven yet.",
         epilog="`berth COMMAND --help` tells more of each. A first look at a machine with four "
         "GPUs: berth devices --sim 4xT4",
     )
