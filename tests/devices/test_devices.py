@@ -204,6 +204,7 @@ def test_unknown_device_order_is_told():
     )
 
 
+@pytest.mark.usefixtures("eager")
 def test_one_scope_object_serves_many_threads(sim):
     sim("2xT4")
     scope, inside, done = tf.device("/gpu:1"), threading.Event(), threading.Event()
@@ -227,6 +228,7 @@ def test_one_scope_object_serves_many_threads(sim):
     assert names == ["GPU:1", "", "GPU:1", ""]
 
 
+@pytest.mark.usefixtures("eager")
 def test_scope_is_named_as_it_was_written(sim):
     sim("1xT4")
     with tf.device("/gpu:0"):

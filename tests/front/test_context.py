@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import berth as tf
+from berth.compat import v1
 from berth.errors import BerthWarning
 from berth.front.context import Context, context
 
@@ -157,3 +158,16 @@ def test_scope_is_left_when_its_body_fails(sim):
     with pytest.raises(ZeroDivisionError):
         fail()
     assert context().eager_scope.device_name == ""
+
+
+def test_machine_of_a_session_stays(sim):
+    sim("1xT4")
+    x = v1.constant([1.0])
+    with v1.Session() as session:
+        with pytest.raises(RuntimeError, match="cannot be changed after") as refused:
+            tf.simulate("2xT4")
+        assert "test_context.py:" in str(refused.value)
+        assert session.run(x).tolist() == [1.0]
+    tf.reset()
+    tf.simulate("2xT4")
+    assert len(tf.config.list_physical_devices("GPU")) == 2

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from berth.backends.base import PlatformIndex
 from berth.backends.kinds import HOST_TYPE
+from berth.callsite import CallSite, call_site
 from berth.devices.device import CPU_LIMIT, Device
 from berth.devices.environment_defaults import EnvironmentDefaults
 from berth.devices.numbering import DeviceOptions, LogicalGpu, number_gpus
@@ -76,6 +77,8 @@ class DeviceMaker:
         if collection not in ("true", "false"):
             self.log_once(logging.ERROR, _bad_collection(collection))
         self._lock = threading.RLock()
+        self.made_by: CallSite | None = None
+        """The call that first got devices: a session's, or that of an eager program."""
         self._made: dict[str, Device] = {}
         """The GPUs and other accelerators of this process, by their short names."""
 
@@ -187,6 +190,7 @@ class DeviceMaker:
             if take_memory:
                 self._take_memory(gpus)
             self._made.update({gpu.short_name: gpu for gpu in gpus})
+            self.made_by = self.made_by or call_site()
             return devices
 
     def _first_of(self, device: Device) -> Device:

@@ -174,11 +174,12 @@ class Context:
     def simulate(self, machine: Machine | None) -> None:
         """Give this program a simulated machine, or with None the environment's."""
         with self._lock:
-            if self.opened_by is not None:
+            used_by = self._devices.maker.made_by if self._devices else None
+            if used_by is not None:
                 raise RuntimeError(
                     explain(
                         "The machine cannot be changed after the devices were opened",
-                        f"They were opened by {self.opened_by}: simulate first, or after "
+                        f"They were opened by {used_by}: simulate first, or after "
                         "berth.reset().",
                     )
                 )
@@ -341,8 +342,9 @@ def reset() -> None:
 def simulate(machine: str | None) -> None:
     """Give this program simulated GPUs, as ``BERTH_SIM`` does from outside.
 
-    Call it before the first device is opened. What was configured for the devices of
-    another machine is forgotten. None goes back to what the environment says.
+    Call it before the first device is opened: by an operation, a Session or a list of logical
+    devices. What was configured for the devices of another machine is forgotten. None returns
+    to what the environment says.
 
     >>> with Context({}).as_default():
     ...     simulate("2xT4")
