@@ -10,7 +10,8 @@ from berth.plan.layout import lay_out
 from berth.plan.partition import partition
 from berth.plan.placement import Placement
 from berth.plan.plan import Plan, Request
-from berth.plan.specialize import Blocked, Knowledge, needed_ops, specialize
+from berth.plan.pruning import needed_ops
+from berth.plan.specialize import Blocked, Knowledge, specialize
 
 NOTHING = Knowledge()
 

@@ -169,6 +169,9 @@ class Feed(NamedTuple):
     dims: Known
     device: int = 0
     """Where it is; what a session is fed is on the host."""
+    is_computed: bool = False
+    """Whether an earlier part of the same run computed it: then it is what the graph says,
+    and not a value of the caller's in its place."""
 
 
 class Request(NamedTuple):

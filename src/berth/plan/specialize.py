@@ -54,29 +54,6 @@ class Blocked(NamedTuple):
     they run graphs of their own, or nobody else knows the shapes of their outputs."""
 
 
-def needed_ops(request: Request, done: frozenset[Operation] = frozenset()) -> list[Operation]:
-    """List the operations that a request needs, in the order they were made."""
-    fed = {feed.tensor for feed in request.feeds}
-    seen: set[Operation] = set()
-    stack = [tensor.op for tensor in request.fetches if tensor not in fed]
-    stack += request.targets
-    while stack:
-        op = stack.pop()
-        if op in seen or op in done:
-            continue
-        seen.add(op)
-        for tensor in op.inputs:
-            if tensor.op not in seen and tensor not in fed:
-                stack.append(tensor.op)
-        if op.definition is not PLACEHOLDER:  # it is fed, and waits for nothing
-            stack += op.control_inputs
-    return sorted(seen, key=_number)
-
-
-def _number(op: Operation) -> int:
-    return op.number
-
-
 def specialize(
     request: Request,
     ops: Iterable[Operation],
@@ -99,8 +76,11 @@ class _Specializer:
         self._steps: dict[Operation, Step] = {}
         self._blocked = Blocked([], [], [])
         self._blocked_ops: set[Operation] = set()
-        self._has_news = bool(knowledge.dims)
-        """Whether shapes are known better than the graph knows them."""
+        self._infers = bool(knowledge.dims)
+        """Whether shapes may be other than the graph has them, and are inferred again."""
+        self._overridden: set[SymbolicTensor] = set()
+        """What is fed in place of what the graph computes, and what depends on it: the graph
+        may have inferred shapes from the constants that were overridden."""
 
     def run(self, ops: Iterable[Operation]) -> tuple[Plan, Blocked]:
         self._take_feeds()
@@ -112,12 +92,15 @@ class _Specializer:
         return self.plan, self._blocked
 
     def _take_feeds(self) -> None:
-        for tensor, dims, _ in self.plan.request.feeds:
+        for feed in self.plan.request.feeds:
+            tensor, dims = feed.tensor, feed.dims
             value = Value(tensor, tensor.dtype.base_dtype, dims, None)
             value.storage = Storage.FEED
             value.value = self._known.values.get(tensor)
             self._values[tensor] = value
-            self._has_news = self._has_news or dims != tensor.dims
+            if not feed.is_computed and tensor.op.definition is not PLACEHOLDER:
+                self._overridden.add(tensor)
+            self._infers = self._infers or dims != tensor.dims or bool(self._overridden)
 
     def _add_source(self, op: Operation) -> bool:
         """Take an operation that computes nothing; False if it is none."""
@@ -245,22 +228,33 @@ class _Specializer:
 
     def _types(self, op: Operation, inputs: list[Value]) -> list[tuple[DType, Any]] | None:
         """Say what the outputs are; None if their shapes depend on values yet unknown."""
-        if not self._has_news:
+        if not self._infers:
             types = [(t.dtype.base_dtype, t.dims) for t in op.outputs]
             for _, dims in types:
                 if dims is None or None in dims:
                     break
             else:
                 return types
-        inferred = _infer(op, inputs)
+        inferred = infer_types(op, inputs)
+        is_static = not self._depends_on_overridden(op)
         types = []
         for tensor, (dtype, dims) in zip(op.outputs, inferred, strict=True):
-            known = dims if is_known(dims) else self._known.dims.get(tensor, tensor.dims)
+            known = dims
+            if not is_known(known):
+                known = self._known.dims.get(tensor, tensor.dims if is_static else None)
             if not is_known(known):
                 self._wants_shapes(op, inputs)
                 return None
             types.append((dtype.base_dtype, known))
         return types
+
+    def _depends_on_overridden(self, op: Operation) -> bool:
+        """Tell whether the graph's shapes cannot be relied on, and can be had otherwise."""
+        if not self._overridden or self._overridden.isdisjoint(op.inputs):
+            return False
+        self._overridden.update(op.outputs)
+        definition = op.definition
+        return bool(definition.shape_inputs) or definition.perform is not None
 
     def _wants_shapes(self, op: Operation, inputs: list[Value]) -> None:
         """Block an operation until the values that decide its shape are known."""
@@ -307,6 +301,8 @@ class _Specializer:
             results = evaluate(definition, arrays, op.attrs)
         except OpError as error:
             raise type(error)(None, op, error.message) from None
+        except ValueError as error:
+            raise _invalid(error, op) from None
         self._add_known(op, results, [*self._waits(op), *before])
         self.plan.folded.append(op)
         return True
@@ -354,13 +350,16 @@ def _has_effects(step: Step) -> bool:
     return any(other.has_effects for other in step.waits_for)
 
 
-def _infer(op: Operation, inputs: list[Value]) -> Any:
+def infer_types(op: Operation, inputs: Sequence[Any]) -> Any:
     """Apply the shape rule to what is known now: a graph may have known less."""
     try:
         return op.definition.infer(inputs, op.attrs)
     except ValueError as error:
-        message = getattr(error, "at_run", str(error))
-        raise InvalidArgumentError(None, op, message) from None
+        raise _invalid(error, op) from None
+
+
+def _invalid(error: ValueError, op: Operation) -> InvalidArgumentError:
+    return InvalidArgumentError(None, op, getattr(error, "at_run", str(error)))
 
 
 def _not_a_variable(op: Operation) -> InvalidArgumentError:

@@ -20,7 +20,8 @@ from berth.plan.compiler import NOTHING, Site, compile_plan
 from berth.plan.placement import Placement
 from berth.plan.placer import place
 from berth.plan.plan import Plan, Request
-from berth.plan.specialize import Blocked, Knowledge, needed_ops
+from berth.plan.pruning import needed_ops
+from berth.plan.specialize import Blocked, Knowledge
 from berth.plan.walk import document_order
 from berth.run.binding import Binding
 from berth.run.executor import Executor

@@ -15,12 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from berth.errors import InternalError
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
 from berth.ops.convert import dtype_of, frozen
 from berth.ops.evaluate import HostValue
 from berth.plan.plan import Feed, Plan, Request
-from berth.plan.specialize import Blocked, Knowledge, needed_ops
+from berth.plan.pruning import needed_ops, waits_of
+from berth.plan.specialize import Blocked, Knowledge, infer_types
 from berth.run.runner import Runner
 from berth.run.subgraphs import as_array
 
@@ -93,9 +95,12 @@ class SegmentedRunner:
         plan, blocked = self._compile(rest, knowledge)
         part = rest
         if blocked.ops:
-            # Its own plan cannot be blocked any more.
             part = _part(rest, blocked, knowledge.done)
-            plan, _ = self._compile(part, knowledge)
+            plan, still_blocked = self._compile(part, knowledge)
+            # Or operations that did not run would count as done, and their writes be lost.
+            if still_blocked.ops:
+                names = ", ".join(op.name for op in still_blocked.ops)
+                raise InternalError(None, None, f"A part of a run waits for itself: {names}")
             plan.then = blocked.calls
         ran = {op for op in needed_ops(part, knowledge.done) if not op.definition.is_source}
         done = knowledge.done | ran | set(blocked.calls)
@@ -145,7 +150,7 @@ def _part(request: Request, blocked: Blocked, done: frozenset[Operation]) -> Req
         wanted += [t for t in op.inputs if t.op not in waiting]
     for op in needed_ops(request, done):
         if op.definition.is_source and op not in waiting:  # it will be met again
-            targets += [c for c in op.control_inputs if c not in waiting]
+            targets += [c for c in waits_of(op) if c not in waiting]
     fetches = dict.fromkeys(
         t for t in wanted if t not in have and not t.op.definition.is_source
     )
@@ -173,6 +178,7 @@ class _Progress:
     def __init__(self, request: Request, feeds: Sequence[Any]) -> None:
         self._request = request
         self._have = {f.tensor: array for f, array in zip(request.feeds, feeds, strict=True)}
+        self._fed = frozenset(self._have)
         self._values: dict[SymbolicTensor, Any] = {}
         self._dims: dict[SymbolicTensor, Any] = {}
         self._done: frozenset[Operation] = frozenset()
@@ -188,7 +194,10 @@ class _Progress:
         """Say what is left to do."""
         fetches = tuple(t for t in self._request.fetches if t not in self._have)
         targets = tuple(op for op in self._request.targets if op not in self._done)
-        feeds = tuple(Feed(t, np.shape(array)) for t, array in self._have.items())
+        feeds = tuple(
+            Feed(t, np.shape(array), is_computed=t not in self._fed)
+            for t, array in self._have.items()
+        )
         return Request(fetches, targets, feeds, self._request.is_traced)
 
     def knowledge(self) -> Knowledge:
@@ -233,9 +242,7 @@ class _Progress:
 
     def _infer(self, op: Operation) -> None:
         inputs = [self._typed(tensor) for tensor in op.inputs]
-        for tensor, (_, dims) in zip(
-            op.outputs, op.definition.infer(inputs, op.attrs), strict=True
-        ):
+        for tensor, (_, dims) in zip(op.outputs, infer_types(op, inputs), strict=True):
             self._dims[tensor] = dims
 
     def _typed(self, tensor: SymbolicTensor) -> Any:
