@@ -15,16 +15,22 @@ nothing is lost: before the first eviction as many entries again are added, and 
 meanwhile moves to the end.
 
 Thread safety: each method makes one change that the interpreter lock keeps whole. Two threads
-that miss at the same time may both compute an entry; the later one is kept.
+that miss at the same time may both compute an entry; the later one is kept, and the other is
+released as if it had been evicted.
 """
 
 from __future__ import annotations
 
+import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from typing import Generic, NamedTuple, TypeVar
+from contextlib import suppress
+from typing import Any, Generic, NamedTuple, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+_caches: weakref.WeakSet[LRUCache[Any, Any]] = weakref.WeakSet()
 
 
 class CacheInfo(NamedTuple):
@@ -38,10 +44,18 @@ class CacheInfo(NamedTuple):
     max_entries: int
 
 
+def cache_info() -> list[CacheInfo]:
+    """List the counters of all caches of the process, by name."""
+    while True:
+        with suppress(RuntimeError):  # another thread made a cache meanwhile
+            return sorted(cache.info() for cache in list(_caches))
+
+
 class LRUCache(Generic[K, V]):
     """A dictionary of at most `max_entries`, which evicts the least recently used."""
 
     __slots__ = (
+        "__weakref__",
         "_entries",
         "_n_unordered",
         "_on_evict",
@@ -61,8 +75,9 @@ class LRUCache(Generic[K, V]):
         self._n_unordered = max_entries // 2
         """Up to so many entries, which are used last does not matter yet: see above."""
         self._on_evict = on_evict
-        """Told of each value that is evicted, to release what it holds."""
-        self._entries: dict[K, V] = {}  # in the order of use, the oldest first
+        """Called with each value that leaves the cache, to release what it holds."""
+        self._entries: OrderedDict[K, V] = OrderedDict()  # the least recently used first
+        _caches.add(self)
 
     def get(self, key: K) -> V | None:
         """Return the value of a key, and count it as used; None if there is none."""
@@ -74,26 +89,28 @@ class LRUCache(Generic[K, V]):
         self.hits += 1
         if len(entries) > self._n_unordered:
             try:
-                entries[key] = entries.pop(key)
-            except KeyError:  # another thread has evicted it
-                return None
+                entries.move_to_end(key)
+            except KeyError:  # another thread has evicted it; it can be used all the same
+                return value
         return value
 
     def __setitem__(self, key: K, value: V) -> None:
         entries = self._entries
-        entries.pop(key, None)
+        before = entries.pop(key, None)
         entries[key] = value
+        if before is not None and before is not value:
+            self._release(before)
         while len(entries) > self.max_entries:
-            self._evict()
+            try:
+                _, evicted = entries.popitem(last=False)
+            except KeyError:  # another thread was faster
+                return
+            self.evictions += 1
+            self._release(evicted)
 
-    def _evict(self) -> None:
-        try:
-            evicted = self._entries.pop(next(iter(self._entries)))
-        except (StopIteration, KeyError, RuntimeError):  # another thread was faster
-            return
-        self.evictions += 1
+    def _release(self, value: V) -> None:
         if self._on_evict is not None:
-            self._on_evict(evicted)
+            self._on_evict(value)
 
     def __contains__(self, key: object) -> bool:
         return key in self._entries
@@ -106,8 +123,10 @@ class LRUCache(Generic[K, V]):
         return iter(list(self._entries.values()))
 
     def clear(self) -> None:
-        """Drop all entries; they do not count as evicted."""
-        self._entries = {}
+        """Drop all entries, and release what they hold; they do not count as evicted."""
+        entries, self._entries = self._entries, OrderedDict()
+        for value in entries.values():
+            self._release(value)
 
     def info(self) -> CacheInfo:
         """Return the counters."""

@@ -106,7 +106,7 @@ def test_name_scopes_are_the_threads():
 
 
 def test_interrupted_placement_is_done_again(monkeypatch):
-    from berth.run import engine
+    from berth.run import planner
 
     first = tf.constant(1.0)
     with tf.Session() as session:
@@ -117,7 +117,7 @@ def test_interrupted_placement_is_done_again(monkeypatch):
             raise KeyboardInterrupt
 
         with monkeypatch.context() as patch:
-            patch.setattr(engine, "place", interrupt)
+            patch.setattr(planner, "place", interrupt)
             with pytest.raises(KeyboardInterrupt):
                 session.run(second)
         assert session.run(second) == 2

@@ -18,7 +18,7 @@ import berth.compat.v1 as tf
 from berth.backends.sim import SimBackend
 from berth.errors import CancelledError, InvalidArgumentError
 from berth.run import executor
-from berth.run.segments import MAX_PLANS
+from berth.run.segments import MAX_SEGMENTS
 
 N_THREADS, N_RUNS = 16, 1000
 SECONDS = 30.0
@@ -165,7 +165,7 @@ def test_threads_share_dynamic_shapes():
     def work(number: int) -> None:
         for step in range(12):
             # More shapes than plans are kept for.
-            rows = (number * 12 + step) % (MAX_PLANS + 20) + 1
+            rows = (number * 12 + step) % (MAX_SEGMENTS + 20) + 1
             fed = np.arange(rows * 2, dtype=np.float32)
             feeds = {x: fed, shape: [rows, 2]}
             got, chosen, positions = session.run([turned, kept, where], feeds)

@@ -16,14 +16,19 @@ from berth.front.context import context
 from berth.graph.expect import current_expectation
 from berth.graph.func_graph import FuncGraph
 from berth.graph.tensor import SymbolicTensor
+from berth.lru import LRUCache
 from berth.plan.candidates import Candidates
 from berth.plan.placement import Placement
 from berth.plan.placement_errors import check_expectations
 from berth.plan.plan import Feed, Request
-from berth.run.engine import Engine, Options
+from berth.run.engine import Engine
 from berth.run.launch import to_device
-from berth.run.runner import Runner
+from berth.run.planner import Options
+from berth.run.resources import Resources
+from berth.run.runner import RequestRunner, Runner
 from berth.run.state import SessionState
+
+MAX_RUNNERS = 16
 
 
 def _handles(graph: FuncGraph) -> list[Any]:
@@ -68,7 +73,9 @@ class FunctionRuntime:
         self._engine: Engine | None = None
         self._devices: Sequence[Any] = ()
         self._positions: dict[Any, int] = {}
-        self._ready: dict[Any, Any] = {}
+        self._runners: LRUCache[Any, tuple[RequestRunner, list[Device], bool]] = LRUCache(
+            "function runners", MAX_RUNNERS
+        )
 
     def run(self, given: Sequence[EagerTensor]) -> list[EagerTensor]:
         """Run the graph on tensors; return tensors."""
@@ -82,11 +89,11 @@ class FunctionRuntime:
             raise _out_of_scope(given) from None
         if program.switches.log_placement:
             log_execution(self._name, program.builder.placer.device_for())
-        ready = self._ready.get(key)
-        if ready is None:
-            ready = self._ready[key] = self._runner(given)
+        cached = self._runners.get(key)
+        if cached is None or cached[0].is_released:
+            cached = self._runners[key] = self._runner(given)
         self._check_expected()
-        runner, places, on_host = ready
+        runner, places, on_host = cached
         fed = [t.value for t in given] if on_host else [t.array for t in given]
         arrays = self._run_locked(runner, fed) if self._locks else runner.run(fed)
         make = self._brought if on_host else EagerTensor
@@ -151,18 +158,15 @@ class FunctionRuntime:
         is_soft = soft is None or soft
         if not is_soft:
             self._check_devices(devices)
-        options = Options(soft_placement=is_soft)
         self._engine = Engine(
             self._graph,
-            devices,
-            options,
-            program.drop_idle,
+            Resources(devices, program, pool=program.pool),
+            Options(soft_placement=is_soft),
             state=FunctionState(self._graph, devices),
-            pool=program.pool,
         )
         self._devices = devices
         self._positions = {device: k for k, device in enumerate(devices)}
-        self._ready = {}
+        self._runners.clear()
 
     def _check_devices(self, devices: Sequence[Any]) -> None:
         """Raise InvalidArgumentError for what asks for a device that is not there."""
@@ -190,7 +194,7 @@ class FunctionRuntime:
             message = soft_placement_message(op.type, op.device, device, self._devices)
             context().log_once(message)
 
-    def _runner(self, given: Sequence[EagerTensor]) -> tuple[Any, list[Any], bool]:
+    def _runner(self, given: Sequence[EagerTensor]) -> tuple[RequestRunner, list[Device], bool]:
         """Plan a call: what runs it, where the results are, and whether it wants the host."""
         assert self._engine is not None
         feeds = tuple(

@@ -13,10 +13,11 @@ Invariants of the result:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from berth.graph.operation import Operation
+from berth.ops.opdef import Kernel
 from berth.plan.plan import Copy, Plan, Stage, Step, Storage, Value
 
 HOST = 0
@@ -26,18 +27,16 @@ FLOPS = 5e10
 
 
 def partition(
-    plan: Plan, device_of: Callable[[Operation], int], device_types: Sequence[str]
+    plan: Plan, devices: Mapping[Operation, int], kernels: Mapping[Operation, Kernel]
 ) -> None:
     """Put a plan's steps on devices, and make its stages."""
     stages: dict[tuple[int, int], Stage] = {}
     waits: dict[tuple[int, int], set[tuple[int, int]]] = {}
-    _place_sources(plan, device_of)
+    _place_sources(plan, devices)
     for step in plan.steps:
         op = step.op
-        step.device = device = device_of(op)
-        kernel = op.definition.kernel(device_types[device], op.main_type)
-        assert kernel is not None, f"{op.name} was placed where it has no kernel"
-        step.kernel = kernel
+        step.device = device = devices[op]
+        step.kernel = kernels[op]
         for output in step.outputs:
             output.device = device
         before = _producers(step)
@@ -63,12 +62,12 @@ def partition(
     plan.work_seconds = _guess_work(plan)
 
 
-def _place_sources(plan: Plan, device_of: Callable[[Operation], int]) -> None:
+def _place_sources(plan: Plan, devices: Mapping[Operation, int]) -> None:
     for value, feed in zip(plan.feeds, plan.request.feeds, strict=True):
         if value is not None:
             value.device = feed.device
     for value in plan.sources:
-        value.device = device_of(value.tensor.op)
+        value.device = devices[value.tensor.op]
 
 
 def _producers(step: Step) -> list[Step]:

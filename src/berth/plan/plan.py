@@ -185,6 +185,11 @@ class Request(NamedTuple):
     stays: bool = False
     """Whether what is fetched stays on its device, and does not come to the host."""
 
+    @property
+    def signature(self) -> Request:
+        """The request, whatever the shapes of its feeds."""
+        return self._replace(feeds=tuple([feed._replace(dims=()) for feed in self.feeds]))
+
 
 class Plan:
     """How to do what a request asks."""
@@ -192,7 +197,7 @@ class Plan:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.site: Any = None
-        """What it was made for: the devices, and where operations were placed."""
+        """What it was made for: devices, and how they work."""
         self.feeds: list[Value | None] = []
         """For each feed its value; None if nothing needs it."""
         self.fetches: list[Value] = []
@@ -255,6 +260,16 @@ def _step_lines(plan: Plan, step: Step) -> list[str]:
     types = [f"{value.dtype.name}{bracketed(value.dims)}" for value in step.outputs]
     if step.is_known:
         types.append("known beforehand")
-    head, *reasons = plan.site.placement.why(step.op).splitlines()
+    head, *reasons = _reason_lines(plan, step)
     made = f" -> {', '.join(types)}" if types else ""
     return [f"{head}{made}", *reasons]
+
+
+def _reason_lines(plan: Plan, step: Step) -> list[str]:
+    """Say why a step is on its device; a plan outlives the placement it was made by."""
+    op, device, placement = step.op, plan.site.devices[step.device], plan.site.placement
+    if placement.devices.get(op) is device:
+        lines: list[str] = placement.why(op).splitlines()
+        return lines
+    earlier = "because: planned before operations were added to the graph"
+    return [f"{op.name} ({op.type}) runs on {device.short_name}", f"  {earlier}"]

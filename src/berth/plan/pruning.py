@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from berth.graph.operation import Operation
-from berth.ops.arrays.array import PLACEHOLDER
+from berth.ops.arrays.placeholders import PLACEHOLDER
 from berth.plan.plan import Request
 
 

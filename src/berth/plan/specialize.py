@@ -9,7 +9,7 @@ Invariants of the result:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +42,9 @@ class Knowledge(NamedTuple):
     """What has run already, and must not run again."""
 
 
+NOTHING = Knowledge()
+
+
 class Blocked(NamedTuple):
     """What must be computed before the rest can be planned."""
 
@@ -57,19 +60,24 @@ class Blocked(NamedTuple):
 def specialize(
     request: Request,
     ops: Iterable[Operation],
-    is_on_host: Callable[[Operation], bool],
+    devices: Mapping[Operation, int],
+    on_host: frozenset[int],
     knowledge: Knowledge,
 ) -> tuple[Plan, Blocked]:
     """Make the steps of a plan; if some are blocked, it is good for nothing but that."""
-    return _Specializer(request, is_on_host, knowledge).run(ops)
+    return _Specializer(request, devices, on_host, knowledge).run(ops)
 
 
 class _Specializer:
     def __init__(
-        self, request: Request, is_on_host: Callable[[Operation], bool], knowledge: Knowledge
+        self,
+        request: Request,
+        devices: Mapping[Operation, int],
+        on_host: frozenset[int],
+        knowledge: Knowledge,
     ) -> None:
         self.plan = Plan(request)
-        self._is_on_host = is_on_host
+        self._devices, self._on_host = devices, on_host
         self._known = knowledge
         self._folds = not request.is_traced
         self._values: dict[SymbolicTensor, Value] = {}
@@ -293,7 +301,9 @@ class _Specializer:
                 arrays.append(value.value)
             if _size(types) > FOLD_AT_MOST:
                 return False
-        if any(dtype.is_floating for dtype, _ in types) and not self._is_on_host(op):
+        if any(dtype.is_floating for dtype, _ in types) and (
+            self._devices[op] not in self._on_host
+        ):
             return False
         if definition.kernel(HOST_TYPE, op.main_type) is None:
             return False

@@ -10,7 +10,7 @@ Plans are kept, by the shapes and values that they were made for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,18 +18,20 @@ import numpy as np
 from berth.errors import InternalError
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
+from berth.lru import LRUCache
 from berth.ops.convert import dtype_of, frozen
 from berth.ops.evaluate import HostValue
+from berth.plan.compiler import PlacedOps
 from berth.plan.plan import Feed, Plan, Request
 from berth.plan.pruning import needed_ops, waits_of
 from berth.plan.specialize import Blocked, Knowledge, infer_types
+from berth.run.planner import plan_part
+from berth.run.resources import Resources
 from berth.run.runner import Runner
-from berth.run.subgraphs import as_array
+from berth.run.state import SessionState
+from berth.run.subgraphs import FunctionalOps, as_array
 
-MAX_PLANS = 64
-Compile = Callable[[Request, Knowledge], tuple[Plan, Blocked]]
-DoCall = Callable[[Operation, Sequence[Any], frozenset[int], Any, bool], Sequence[Any]]
-"""Does a call, given what it takes; the outputs of these positions are wanted."""
+MAX_SEGMENTS = 64
 
 
 class _Segment(NamedTuple):
@@ -44,7 +46,12 @@ class _Segment(NamedTuple):
     done: frozenset[Operation]
     """What has run when it is over."""
     calls: Sequence[tuple[Operation, frozenset[int]]]
-    """The calls that are done then, and which of their outputs are wanted."""
+    """The functional ops that are run then, and which of their outputs are wanted."""
+
+    def release(self) -> None:
+        """Keep no memory for the next run."""
+        if self.runner is not None:
+            self.runner.release()
 
 
 class SegmentedRunner:
@@ -53,15 +60,20 @@ class SegmentedRunner:
     def __init__(
         self,
         request: Request,
-        compile_plan: Compile,
-        make_runner: Callable[[Plan], Runner],
-        do_call: DoCall,
+        placed: PlacedOps,
+        state: SessionState,
+        resources: Resources,
+        functional_ops: FunctionalOps,
     ) -> None:
         self.request = request
-        self._compile = compile_plan
-        self._make_runner = make_runner
-        self._do_call = do_call
-        self._segments: dict[Any, _Segment] = {}
+        self.is_released = False
+        self._placed = placed
+        self._state = state
+        self._resources = resources
+        self._functional_ops = functional_ops
+        self._segments: LRUCache[Any, _Segment] = LRUCache(
+            "segments", MAX_SEGMENTS, _Segment.release
+        )
 
     def run(self, feeds: Sequence[Any], run_stage: Any = None) -> list[Any]:
         """Run the request once; return the fetched values."""
@@ -76,7 +88,9 @@ class SegmentedRunner:
                 return progress.finish(segment)
             for op, wanted in segment.calls:
                 given = [progress.value_of(tensor) for tensor in op.inputs]
-                outputs = self._do_call(op, given, wanted, run_stage, self.request.is_traced)
+                outputs = self._functional_ops.run(
+                    op, given, wanted, run_stage, self.request.is_traced
+                )
                 progress.take_outputs(op, outputs, wanted)
             progress.learn(segment.blocked)
 
@@ -84,19 +98,18 @@ class SegmentedRunner:
         key = progress.key()
         found = self._segments.get(key)
         if found is None:
-            if len(self._segments) >= MAX_PLANS:
-                self.drop_idle()
-                self._segments.clear()
             found = self._segments[key] = self._plan(progress)
+            if self.is_released:  # while it was running
+                found.release()
         return found
 
     def _plan(self, progress: _Progress) -> _Segment:
         rest, knowledge = progress.rest(), progress.knowledge()
-        plan, blocked = self._compile(rest, knowledge)
+        plan, blocked = plan_part(rest, self._placed, knowledge)
         part = rest
         if blocked.ops:
             part = _part(rest, blocked, knowledge.done)
-            plan, still_blocked = self._compile(part, knowledge)
+            plan, still_blocked = plan_part(part, self._placed, knowledge)
             # Or operations that did not run would count as done, and their writes be lost.
             if still_blocked.ops:
                 names = ", ".join(op.name for op in still_blocked.ops)
@@ -106,7 +119,7 @@ class SegmentedRunner:
         done = knowledge.done | ran | set(blocked.calls)
         calls = [(op, _wanted_of(op, rest, blocked)) for op in blocked.calls]
         has_work = bool(part.fetches or part.targets)
-        runner = self._make_runner(plan) if has_work else None
+        runner = Runner(plan, self._state, self._resources) if has_work else None
         return _Segment(plan, runner, part, blocked, done, calls)
 
     def first_plan(self) -> Plan:
@@ -114,29 +127,16 @@ class SegmentedRunner:
         stand_ins = [np.broadcast_to(0, feed.dims) for feed in self.request.feeds]
         return self._segment(_Progress(self.request, stand_ins)).plan
 
-    def _runners(self) -> list[Runner]:
-        segments = list(self._segments.values())
-        return [segment.runner for segment in segments if segment.runner is not None]
-
-    @property
-    def n_running(self) -> int:
-        """How many bindings are in use."""
-        return sum(runner.n_running for runner in self._runners())
-
-    @property
-    def n_idle(self) -> int:
-        """How many bindings are kept for the next run."""
-        return sum(runner.n_idle for runner in self._runners())
-
-    @property
-    def last_used(self) -> float:
-        """When a binding was last made."""
-        return max((runner.last_used for runner in self._runners()), default=0.0)
-
     def drop_idle(self) -> None:
-        """Give the memory back that no run is using."""
-        for runner in self._runners():
-            runner.drop_idle()
+        """Free the memory that no run is using."""
+        for segment in self._segments.values():
+            if segment.runner is not None:
+                segment.runner.drop_idle()
+
+    def release(self) -> None:
+        """Keep no memory for the next run."""
+        self.is_released = True
+        self._segments.clear()
 
 
 def _part(request: Request, blocked: Blocked, done: frozenset[Operation]) -> Request:

@@ -8,8 +8,8 @@ is fed, and kept, so an iteration costs a run and no more.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,16 +20,18 @@ from berth.errors import InvalidArgumentError
 from berth.graph.func_graph import FuncGraph
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
+from berth.lru import LRUCache
 from berth.ops.flow.calls import LOOPS, follow
 from berth.ops.opdef import Attrs, OpDef
 from berth.ops.shape import Dims, bracketed, is_known
 from berth.plan.plan import Feed, Request
+from berth.run.runner import RequestRunner
+from berth.run.stage import fail
 from berth.run.state import SessionState
 
-if TYPE_CHECKING:
-    from berth.run.engine import Engine
-
 Array = np.ndarray[Any, Any]
+MAX_SUBGRAPHS = 256
+MAX_RUNNERS = 16
 
 
 class SubgraphState(SessionState):
@@ -52,19 +54,45 @@ class SubgraphState(SessionState):
         return behind
 
 
+class GraphEngine(Protocol):
+    """What runs the requests of a subgraph."""
+
+    def place(self, request: Request) -> Any:
+        """Place the subgraph's operations."""
+        ...
+
+    def runner(self, request: Request) -> RequestRunner:
+        """Return what runs a request."""
+        ...
+
+    def drop_idle(self) -> None:
+        """Free the memory that no run is using."""
+        ...
+
+    def close(self) -> None:
+        """Free all memory."""
+        ...
+
+
+class OuterEngine(Protocol):
+    """The engine of the graph whose operations run subgraphs."""
+
+    def engine_of_subgraph(self, graph: FuncGraph) -> GraphEngine:
+        """Make what runs a subgraph: on the same devices, with the same variables."""
+        ...
+
+
 class FunctionalOps:
-    """The bodies that the operations of one engine call."""
+    """Runs the operations of one graph that run subgraphs, or that only the host can do."""
 
-    def __init__(self, make_engine: Callable[[FuncGraph], Engine]) -> None:
-        self._make_engine = make_engine
+    def __init__(self, outer: OuterEngine) -> None:
+        self._outer = outer
         self._lock = threading.RLock()
-        self._engines: dict[FuncGraph, Engine] = {}
-        self._ready: dict[Any, list[_CachedSubgraph]] = {}
-
-    @property
-    def engines(self) -> list[Engine]:
-        """The engines of the bodies that were run."""
-        return list(self._engines.values())
+        # Not a cache: the state of a subgraph's random numbers is in its engine.
+        self._engines: dict[FuncGraph, GraphEngine] = {}
+        self._cached: LRUCache[Any, list[_CachedSubgraph]] = LRUCache(
+            "subgraphs", MAX_SUBGRAPHS
+        )
 
     def run(
         self,
@@ -73,8 +101,24 @@ class FunctionalOps:
         wanted: frozenset[int],
         run_stage: Any = None,
         is_traced: bool = False,
+    ) -> Sequence[Any]:
+        """Run an operation; return its outputs, those that are not wanted as None."""
+        try:
+            perform = op.definition.perform
+            if perform is not None:
+                return perform(inputs, op.attrs)
+            return self._run_subgraphs(op, inputs, wanted, run_stage, is_traced)
+        except Exception as error:
+            fail(error, op)
+
+    def _run_subgraphs(
+        self,
+        op: Operation,
+        inputs: Sequence[Any],
+        wanted: frozenset[int],
+        run_stage: Any,
+        is_traced: bool,
     ) -> list[Any]:
-        """Do a call; return its outputs, those that are not wanted as None."""
         attrs = op.attrs  # gradients may replace them, and never change them
         bodies = self._bodies(op, attrs, wanted, is_traced)
 
@@ -91,35 +135,35 @@ class FunctionalOps:
         self, op: Operation, attrs: Attrs, wanted: frozenset[int], is_traced: bool
     ) -> list[_CachedSubgraph]:
         key = (op, len(attrs["bodies"][-1].outputs), wanted, is_traced)
-        ready = self._ready.get(key)
-        if ready is None:
+        cached = self._cached.get(key)
+        if cached is None:
             with self._lock:
-                ready = self._ready[key] = [
+                cached = self._cached[key] = [
                     _CachedSubgraph(body, self._engine(body.graph), outputs, is_traced)
                     for body, outputs in _wanted_of_bodies(op.definition, attrs, wanted)
                 ]
-        return ready
+        return cached
 
-    def _engine(self, graph: FuncGraph) -> Engine:
+    def _engine(self, graph: FuncGraph) -> GraphEngine:
         engine = self._engines.get(graph)
         if engine is None:
-            engine = self._engines[graph] = self._make_engine(graph)
+            engine = self._engines[graph] = self._outer.engine_of_subgraph(graph)
             # A body that is never run has to find its devices too.
             engine.place(Request((), (), ()))
         return engine
 
     def drop_idle(self) -> None:
         """Give the memory back that no run is using."""
-        for engine in self.engines:
+        for engine in list(self._engines.values()):
             engine.drop_idle()
 
     def close(self) -> None:
         """Give all memory back."""
         with self._lock:
-            for engine in self.engines:
+            for engine in self._engines.values():
                 engine.close()
             self._engines.clear()
-            self._ready.clear()
+            self._cached.clear()
 
 
 def _wanted_of_bodies(
@@ -148,7 +192,7 @@ class _CachedSubgraph:
     def __init__(
         self,
         body: Subgraph,
-        engine: Engine,
+        engine: GraphEngine,
         outputs: Sequence[SymbolicTensor | None],
         is_traced: bool,
     ) -> None:
@@ -170,7 +214,7 @@ class _CachedSubgraph:
                 position = fetches.setdefault(output, len(fetches))
                 self._sources.append(("fetched", position))
         self._fetches = tuple(fetches)
-        self._runners: dict[Any, Any] = {}
+        self._runners: LRUCache[Any, RequestRunner] = LRUCache("subgraph runners", MAX_RUNNERS)
 
     def run(self, current: Sequence[Any], run_stage: Any) -> list[Any]:
         """Run the body once; return its outputs."""
@@ -179,7 +223,7 @@ class _CachedSubgraph:
             arrays = [as_array(current[position]) for position in self._takes]
             key = tuple([array.shape for array in arrays])
             runner = self._runners.get(key)
-            if runner is None:
+            if runner is None or runner.is_released:
                 runner = self._runners[key] = self._runner(arrays)
             results = runner.run(arrays, run_stage)
         values: list[Any] = []
@@ -192,7 +236,7 @@ class _CachedSubgraph:
                 values.append(None)
         return values
 
-    def _runner(self, arrays: Sequence[Array]) -> Any:
+    def _runner(self, arrays: Sequence[Array]) -> RequestRunner:
         feeds = tuple(
             Feed(symbol, array.shape)
             for symbol, array in zip(self._symbols, arrays, strict=True)

@@ -13,12 +13,14 @@ from berth.devices.device import Device
 from berth.errors import BerthWarning, explain
 from berth.graph.expect import current_expectation
 from berth.graph.operation import Operation
+from berth.lru import LRUCache
 from berth.plan.placement_errors import check_expectations
 from berth.plan.plan import Request
 from berth.plan.walk import document_order
 from berth.run.engine import Engine
 
 _log = logging.getLogger("berth")
+MAX_REQUESTS = 256
 
 
 class PlacementLog:
@@ -27,7 +29,7 @@ class PlacementLog:
     def __init__(self, devices: Sequence[Device], is_on: bool) -> None:
         self._is_on = is_on
         self._told: set[Operation] = set()
-        self._requests: set[Request] = set()
+        self._requests: LRUCache[Any, bool] = LRUCache("logged placements", MAX_REQUESTS)
         if is_on:
             _print(device_mapping(devices))
 
@@ -38,19 +40,21 @@ class PlacementLog:
     def tell(self, engine: Engine, request: Request) -> None:
         """Say where the operations of a request went, if it is new; check expectations."""
         expectation = current_expectation()
-        if request in self._requests and expectation is None:
+        key = request.fetches, request.targets
+        is_logged = self._requests.get(key) is not None
+        if is_logged and expectation is None:
             return
         placement: Any = engine.placement
         is_expected = expectation is not None or engine.graph.has_expectations
         if not (self._is_on or is_expected or placement.moved or placement.messages):
-            self._requests.add(request)
+            self._requests[key] = True
             return
         ops = document_order([*(t.op for t in request.fetches), *request.targets])
         ops = [op for op in ops if op in placement.devices]
         check_expectations(placement, ops, expectation)
-        if request in self._requests:
+        if is_logged:
             return
-        self._requests.add(request)
+        self._requests[key] = True
         new = [op for op in ops if op not in self._told]
         self._told.update(new)
         for level, text in placement.messages:

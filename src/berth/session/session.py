@@ -22,10 +22,14 @@ from berth.graph.default_session import enter_session, leave_session
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
+from berth.lru import LRUCache
 from berth.ops import builder
 from berth.plan.plan import Feed, Request
 from berth.public import public_v1
-from berth.run.engine import Engine, Options
+from berth.run.engine import Engine
+from berth.run.planner import Options
+from berth.run.resources import Resources
+from berth.run.runner import RequestRunner
 from berth.run.trace import Deadline, Recorder
 from berth.session.feeds import feed_array, find_fed, read_feeds
 from berth.session.fetches import Fetches
@@ -34,6 +38,7 @@ from berth.session.run_options import RunMetadata, RunOptions
 from berth.session.step_stats import fill_metadata
 
 _log = logging.getLogger("berth")
+MAX_UNFED = 64
 
 
 class DeviceAttributes(NamedTuple):
@@ -64,15 +69,16 @@ class BaseSession:
         program = context()
         wanted = program.devices.options() if config is None else device_options(config)
         devices = program.devices.maker.make(wanted, take_memory=True)
-        self._engine = Engine(
-            self.graph, devices, _engine_options(self._config), program.drop_idle
-        )
+        threads = self._config.intra_op_parallelism_threads or program.switches.intra_op_threads
+        resources = Resources(devices, program, n_threads=threads or 0)
+        self._engine = Engine(self.graph, resources, _engine_options(self._config))
         self._placements = PlacementLog(
             devices,
             program.option(self._config, "log_device_placement", "BERTH_LOG_PLACEMENT"),
         )
-        self._ready: dict[Any, tuple[Fetches, Any]] = {}
-        """What is fetched without feeds, by the very object that asks for it."""
+        self._unfed: LRUCache[Any, tuple[Fetches, RequestRunner]] = LRUCache(
+            "fetches without feeds", MAX_UNFED
+        )
         self._finalizer = weakref.finalize(self, Engine.close, self._engine)
         self._finalizer.atexit = False  # a process that ends frees everything by itself
         program.sessions.add(self)
@@ -88,26 +94,27 @@ class BaseSession:
     ) -> Any:
         """Compute what is fetched, from what is fed; return it in the same structure."""
         if not feed_dict and options is None and run_metadata is None:
-            return self._run_ready(fetches)
+            return self._run_unfed(fetches)
         self._check_usable()
         fetched = Fetches(fetches, self.graph)
         feeds, arrays = read_feeds(feed_dict, self.graph) if feed_dict else ((), [])
         return fetched.build(self._run(fetched, feeds, arrays, options, run_metadata))
 
-    def _run_ready(self, fetches: Any) -> Any:
-        """Run without feeds: what is fetched again and again is looked up only once."""
+    def _run_unfed(self, fetches: Any) -> Any:
+        """Run without feeds: what runs a tensor or operation is found by the object itself."""
         # Tensors and operations only: a structure may equal another of a different kind.
         is_single = type(fetches) is SymbolicTensor or type(fetches) is Operation
-        ready = self._ready.get(fetches) if is_single else None
-        if ready is not None and self._engine.is_placed and not self._placements.is_watched():
-            fetched, runner = ready
-            return fetched.build(runner.run(()))
+        cached = self._unfed.get(fetches) if is_single else None
+        if cached is not None and self._engine.is_placed and not self._placements.is_watched():
+            fetched, runner = cached
+            if not runner.is_released:
+                return fetched.build(runner.run(()))
         self._check_usable()
         fetched = Fetches(fetches, self.graph)
         result = fetched.build(self._run(fetched, (), [], None, None))
         if is_single and not self._timeout(None):
             runner = self._engine.runner(Request(fetched.tensors, fetched.targets, ()))
-            self._ready[fetches] = fetched, runner
+            self._unfed[fetches] = fetched, runner
         return result
 
     def _run(
@@ -215,7 +222,7 @@ class BaseSession:
         if not self._gone:
             self._gone = "Attempted to use a closed Session."
             self._retire()
-        self._ready = {}
+        self._unfed.clear()
         self._finalizer()
 
     def _retire(self) -> None:
@@ -225,7 +232,7 @@ class BaseSession:
         """Become unusable: the devices are gone, or in a forked child the parent's."""
         was_gone = bool(self._gone)
         self._gone = f"This session cannot be used any more: its devices went by {reason}."
-        self._ready = {}
+        self._unfed.clear()
         if not was_gone:
             self._retire()
         if to_parent:
@@ -346,5 +353,4 @@ def _engine_options(config: ConfigProto) -> Options:
     return Options(
         soft_placement=soft,
         place_pruned_graph=config.graph_options.place_pruned_graph,
-        n_threads=config.intra_op_parallelism_threads or program.switches.intra_op_threads or 0,
     )

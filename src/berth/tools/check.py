@@ -39,7 +39,9 @@ from berth.graph.graph import Graph
 from berth.ops.arrays.array import constant
 from berth.ops.linalg.products import matmul
 from berth.plan.plan import Request
-from berth.run.engine import Engine, Options
+from berth.run.engine import Engine
+from berth.run.planner import Options
+from berth.run.resources import Resources
 from berth.session.session import Session
 from berth.tools import devices as devices_report
 from berth.tools.check_report import (
@@ -158,7 +160,7 @@ class LargeMatmul:
         with graph.as_default(), graph.device(device.logical.name):
             product = matmul(constant(self._a), constant(self._b))
         used = [device] if device is cpu else [cpu, device]
-        engine = Engine(graph, used, Options(), lambda: None)
+        engine = Engine(graph, Resources(used), Options())
         try:
             return self._run(engine, product)
         except OutOfMemoryError:

@@ -1,0 +1,104 @@
+"""What the engines of one session share: devices, threads, and the memory of idle plans."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Protocol
+
+import numpy as np
+
+from berth.devices.device import Device
+from berth.errors import OutOfMemoryError
+from berth.plan.plan import Plan
+from berth.run.binding import Binding
+from berth.run.executor import Executor
+from berth.run.state import SessionState
+from berth.run.threads import Pool, n_cores
+
+
+class IdleMemory(Protocol):
+    """Memory that plans keep for their next run, in all sessions of the program."""
+
+    def drop_idle(self) -> None:
+        """Free it."""
+        ...
+
+
+class Runs(Protocol):
+    """Something whose runs take memory while they go on."""
+
+    @property
+    def n_running(self) -> int:
+        """How many runs are going on."""
+        ...
+
+
+class Resources:
+    """Devices, threads, and the runs that are going on."""
+
+    def __init__(
+        self,
+        devices: Sequence[Device],
+        idle_memory: IdleMemory | None = None,
+        *,
+        pool: Pool | None = None,
+        n_threads: int = 0,
+    ) -> None:
+        self.devices = devices
+        self.executor = Executor()
+        self.pool = pool or Pool(n_threads or n_cores())
+        self._owns_pool = pool is None
+        self._idle_memory = idle_memory
+        # Weak: a runner that was evicted counts as long as a thread still runs it.
+        self._runners: weakref.WeakSet[Runs] = weakref.WeakSet()
+        self._lock = threading.Lock()
+
+    @property
+    def can_slice(self) -> bool:
+        """Whether elementwise work is done by this computer's own cores, slice by slice."""
+        return all(device.hardware.backend.xp is np for device in self.devices)
+
+    def bind(self, plan: Plan, state: SessionState) -> Binding:
+        """Bind a plan to memory; if there is none, what is idle is freed first."""
+        try:
+            with no_collection():
+                return Binding(plan, self.devices, state, self.pool)
+        except OutOfMemoryError:
+            if self._idle_memory is None:
+                raise
+            self._idle_memory.drop_idle()
+        return Binding(plan, self.devices, state, self.pool)
+
+    def add(self, runner: Runs) -> None:
+        """Count the runs of a runner, as long as it lives."""
+        with self._lock:
+            self._runners.add(runner)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a run is going on that may give memory back."""
+        with self._lock:
+            runners = list(self._runners)
+        return any(runner.n_running > 0 for runner in runners)
+
+    def close(self) -> None:
+        """End the threads."""
+        self.executor.close()
+        if self._owns_pool:
+            self.pool.close()
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Hold the garbage collector off while many objects are made, and all of them kept."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
