@@ -1,7 +1,7 @@
-"""tf.function: a Python function becomes graphs, one for each kind of arguments.
+"""tf.function: a Python function is traced into graphs, one for each kind of arguments.
 
-The Python code runs when such a graph is made, and only then: what it prints or appends it
-does once. What it computes with tensors happens in every call.
+The Python code runs while it is traced, and only then: it prints or appends once. What it
+computes with tensors happens in every call.
 """
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ from berth.functions.tensor_spec import TensorSpec
 from berth.graph.func_graph import FuncGraph
 from berth.graph.nest import map_structure, pack_sequence_as
 from berth.graph.operation import Operation
+from berth.lru import LRUCache
 from berth.ops import builder
 from berth.ops.arrays.indexed_slices import IndexedSlices
 from berth.public import public_v2
 
-MAX_KEPT = 1000
-"""How many kinds of arguments are found again without looking closely."""
+MAX_TRACES = 256
+"""How many traces of a function are cached."""
+MAX_CALLS = 1024
+"""How many kinds of calls with tensors only are cached, by types and shapes."""
 
 
-def device_in_force() -> str:
-    """Return the device that the operations around a call ask for: its own will, too."""
+def requested_device() -> str:
+    """Return the device that `tf.device` requests around a call, and so for the function."""
     return context().eager_scope.device_name
 
 
@@ -45,12 +48,14 @@ class Function:
         self.python_function = python_function
         self._signature = Signature(python_function, input_signature)
         self._reduces = reduce_retracing
-        self._traces: dict[Any, ConcreteFunction] = {}
+        self._traces: LRUCache[Any, ConcreteFunction] = LRUCache("traces", MAX_TRACES)
         self._n_traces = 0
-        self._latest: dict[Any, tuple[list[Any], ConcreteFunction]] = {}
-        """The last trace for each kind of arguments, if their shapes are not to matter."""
-        self._plain: dict[Any, ConcreteFunction] = {}
-        """The same, for calls with tensors only: found without looking closely."""
+        self._relaxed: LRUCache[Any, tuple[list[Any], ConcreteFunction]] = LRUCache(
+            "relaxed traces", MAX_TRACES
+        )
+        """With `reduce_retracing`: the last trace for arguments that differ in shapes only."""
+        self._calls: LRUCache[Any, ConcreteFunction] = LRUCache("function calls", MAX_CALLS)
+        """The traces of calls with tensors only, by a key that is quick to make."""
         self._lock = threading.RLock()
         self._name = getattr(python_function, "__name__", "function")
         functools.update_wrapper(self, python_function)
@@ -60,21 +65,19 @@ class Function:
         return self._signature.specs
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        key = None if options else self._plain_key(arguments)
-        concrete = self._plain.get(key) if key is not None else None
+        key = None if options else self._call_key(arguments)
+        concrete = self._calls.get(key) if key is not None else None
         if concrete is not None:
             return concrete.call_flat(arguments)
         call = self._signature.read(arguments, options)
-        concrete = self._concrete(call, device_in_force())
-        if len(self._plain) > MAX_KEPT:  # shapes without end
-            self._plain.clear()
+        concrete = self._concrete(call, requested_device())
         if key is not None and len(call.leaves) == len(arguments):
-            self._plain[key] = concrete
+            self._calls[key] = concrete
         return concrete.call_flat(call.tensors)
 
-    def _plain_key(self, arguments: Sequence[Any]) -> Any:
+    def _call_key(self, arguments: Sequence[Any]) -> Any:
         """Return a key for arguments that are all tensors, as they mostly are; else None."""
-        key: list[Any] = [device_in_force()]
+        key: list[Any] = [requested_device()]
         for argument in arguments:
             if type(argument) is not EagerTensor:
                 return None
@@ -94,14 +97,14 @@ class Function:
     # --- tracing --------------------------------------------------------------------------
 
     def _concrete(self, call: Call, device: str = "") -> ConcreteFunction:
-        """Find or make the graph for a call, as it runs on a device that is asked for."""
+        """Find or make the trace for a call, on a requested device."""
         key = self._signature.specs is None and call.key
         found = self._traces.get(key) or self._find_or_trace(key, call, "")
         if not device:
             return found
         if not found.has_bodies:
             return found.on(device)
-        # What is in the bodies of its calls has been given its devices for good.
+        # Subgraphs have got their devices when they were traced.
         return self._traces.get((device, key)) or self._find_or_trace(
             (device, key), call, device
         )
@@ -112,22 +115,23 @@ class Function:
             if found is not None:
                 return found
             kind = (device, without_shapes(call)) if self._reduces else None
-            before, general = self._latest.get(kind, (None, None))
-            if before is not None and general is not None:
+            before = self._relaxed.get(kind)
+            if before is not None:
+                leaves, general = before
                 if general.takes(call.tensors):
                     self._traces[key] = general
                     return general
-                call = call.relaxed(before)
+                call = call.relaxed(leaves)
             made = self._traces[key] = self._trace(call, device)
             self._n_traces += 1
             if self._reduces:
-                self._latest[kind] = (call.leaves, made)
+                self._relaxed[kind] = (call.leaves, made)
             return made
 
     def _trace(self, call: Call, device: str) -> ConcreteFunction:
         """Trace the function; if that made variables, once more, when it must not again."""
         n_before = n_variables_made()
-        with tracing(may_make_variables=not self._traces):
+        with tracing(may_make_variables=self._n_traces == 0):
             traced = self._trace_once(call, device)
         if n_variables_made() > n_before:
             with tracing(may_make_variables=False):
@@ -152,7 +156,7 @@ class Function:
         return ConcreteFunction(graph, result, self._signature, taken)
 
     def _returned(self, graph: FuncGraph, leaf: Any) -> Any:
-        """Return a function's result as a tensor of its graph; None and operations as None."""
+        """Convert a function's result to a tensor of its graph; None and operations to None."""
         if leaf is None or isinstance(leaf, Operation):
             return None
         try:
@@ -167,7 +171,7 @@ class Function:
             ) from error
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """Become a method: each object has traces of its own."""
+        """Bind to an object, as a method: each object has traces of its own."""
         if instance is None:
             return self
         methods = _methods_of(instance)
@@ -182,9 +186,9 @@ class Function:
 
 
 class _Methods(dict[Function, Function]):
-    """The functions of an object as its methods. They stay behind when it is copied.
+    """The functions of an object as its methods. They are not copied with it.
 
-    They are kept in the object, since they hold it: so both can be forgotten together.
+    They are kept in the object, since they hold it: so both are collected together.
     """
 
     def __init__(self, owner: Any = None) -> None:
