@@ -56,8 +56,10 @@ class Eager:
     def _use_opened(self) -> None:
         """Make the parts for the devices that are open now, unless that was done."""
         devices = self._program.opened()
-        if devices is self._devices:
-            return
+        if devices is not self._devices:
+            self._use(devices)
+
+    def _use(self, devices: tuple[Device, ...]) -> None:
         self._generators.clear()
         self._placer = Placer(self._program, devices)
         self._transfers = Transfers(self._program, devices)
@@ -70,14 +72,16 @@ class Eager:
 
     def apply(self, op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> Any:
         """Compute an operation; return its output, a list of them, or None."""
-        self._use_opened()
+        devices = self._program.opened()
+        if devices is not self._devices:
+            self._use(devices)
         if op is CONST:
             return self._constant(attrs["value"])
-        requested = self._scope.device_name, self._switches.soft_placement
-        key = key_of(op, inputs, attrs, *requested)
+        requested, soft = self._scope.device_name, self._switches.soft_placement
+        key = key_of(op, inputs, attrs, requested, soft)
         if key is None:  # there may be variables among the inputs
             inputs = [as_tensor(value) for value in inputs]
-            key = key_of(op, inputs, attrs, *requested)
+            key = key_of(op, inputs, attrs, requested, soft)
         try:
             entry = None if key is None else self._cache.get(key)
         except TypeError:  # an attribute is a list

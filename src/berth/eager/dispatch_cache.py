@@ -75,10 +75,12 @@ class Entry:
         return tensors
 
 
-def key_of(op: OpDef, values: Sequence[Any], attrs: Attrs, *requested: Any) -> Key | None:
+def key_of(
+    op: OpDef, values: Sequence[Any], attrs: Attrs, requested: str, soft: bool | None
+) -> Key | None:
     """Return the key of a call, or None if it cannot be cached."""
     hosts = op.host_positions(len(values)) if op.host_inputs else ()
-    key: list[Any] = [op, *requested]
+    key: list[Any] = [op, requested, soft]
     if attrs:
         key += attrs.items()
     for position, value in enumerate(values):

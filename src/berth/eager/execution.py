@@ -6,9 +6,9 @@ devices: the dispatch cache keeps it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from operator import is_
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -18,12 +18,10 @@ from berth.eager.placement import Choice
 from berth.eager.tensor import EagerTensor
 from berth.eager.transfers import Transfers
 from berth.graph.recording import active_tapes, watch_variable
-from berth.ops.dispatch import prepare
-from berth.ops.opdef import Access, Attrs, Call, OpDef, OutputType
-from berth.ops.shape import Known
-from berth.plan.layout import LARGE
+from berth.ops.dispatch import KnownType, prepare
+from berth.ops.opdef import Access, Attrs, Call, OpDef
 from berth.run.fp_errors import ignore_fp_errors
-from berth.run.launch import DeviceTarget
+from berth.run.launch import DeviceTarget, SmallTarget, is_small
 from berth.run.threads import Pool
 
 
@@ -55,9 +53,8 @@ class KernelExecution:
     """
 
     __slots__ = (
-        "_dtype",
-        "_empty",
         "_function",
+        "_is_small",
         "_kernel",
         "_op",
         "_runtime",
@@ -67,30 +64,28 @@ class KernelExecution:
     )
 
     def __init__(
-        self, op: OpDef, choice: Choice, types: Sequence[OutputType], runtime: Runtime
+        self, op: OpDef, choice: Choice, types: Sequence[KnownType], runtime: Runtime
     ) -> None:
-        self.device = choice.device
+        self.device = device = choice.device
         self._op = op
-        self._kernel = choice.kernel
+        self._kernel = kernel = choice.kernel
         self._types = types
         self._runtime = runtime
-        self._target = DeviceTarget(choice.device, op.name, runtime.pool, runtime.devices)
+        self._is_small = kernel.scratch is None and all(
+            is_small(device, dtype, dims) for dtype, dims in types
+        )
+        target = SmallTarget if self._is_small else DeviceTarget
+        self._target = target(device, op.name, runtime.pool, runtime.devices)
         self._function: Callable[..., Any] | None = None
-        """Fills the output from the inputs, if the operation is one such call."""
-        self._empty: tuple[Any, Any] | None = None
-        """The shape and type of that output, if it is a small array of the host."""
-        if choice.device.is_host and len(types) == 1 and not op.host_inputs:
-            dtype, dims = types[0]
-            self._dtype = dtype.base_dtype
-            if dtype.itemsize * math.prod(cast(Known, dims)) < LARGE:
-                self._empty = dims, dtype.np_dtype
+        """Fills the one output, a small array, from the inputs."""
 
     def run(self, tensors: Sequence[Any], attrs: Attrs) -> list[EagerTensor]:
         """Compute the operation; return its outputs."""
         if self._function is not None:
-            out = np.empty(*self._empty)  # type: ignore[misc]
+            [(dtype, dims)] = self._types
+            out = np.empty(dims, dtype.np_dtype)
             ignore_fp_errors(self._function, [*[tensor.array for tensor in tensors], out])
-            return [EagerTensor(out, self.device, self._dtype)]
+            return [EagerTensor(out, self.device, dtype)]
         op, device, types = self._op, self.device, self._types
         transfers, generators = self._runtime.transfers, self._runtime.generators
         arrays = transfers.gather(op, tensors, device)
@@ -99,7 +94,7 @@ class KernelExecution:
             op, self._kernel, self._target, arrays, attrs, types, tensors, state
         )
         if call is not None:
-            if self._empty is not None and _is_direct(op, attrs, call, [*arrays, *outputs]):
+            if self._is_small and _is_direct(op, attrs, call, arrays, outputs):
                 self._function = call[0]
             self._target.run(call)
         shares = tensors[0].shares if op.is_alias else None
@@ -109,19 +104,20 @@ class KernelExecution:
         ]
 
 
-def _is_direct(op: OpDef, attrs: Attrs, call: Call, arrays: Sequence[Any]) -> bool:
-    """Tell whether a call is a function on arrays that depends on nothing else.
+def _is_direct(
+    op: OpDef, attrs: Attrs, call: Call, inputs: Sequence[Any], outputs: Sequence[Any]
+) -> bool:
+    """Tell whether a call is a function of the inputs and the output, and of nothing else.
 
-    A ufunc does not. An elementwise function may depend on attributes, and those may be equal
-    and yet differ, as 0.0 and -0.0.
+    A ufunc is. An elementwise function may depend on attributes, and those may be equal and yet
+    differ, as 0.0 and -0.0.
     """
     function, arguments = call
     is_pure = type(function) is np.ufunc or (op.elementwise is not None and not attrs)
-    return (
-        is_pure
-        and len(arguments) == len(arrays)
-        and all(a is b for a, b in zip(arguments, arrays, strict=True))
-    )
+    if not is_pure or op.host_inputs or len(outputs) != 1:
+        return False
+    arrays = [*inputs, *outputs]
+    return len(arguments) == len(arrays) and all(map(is_, arguments, arrays))
 
 
 class VariableExecution:
@@ -130,7 +126,7 @@ class VariableExecution:
     __slots__ = ("_kernel", "_op", "_runtime", "_target", "_types", "device")
 
     def __init__(
-        self, op: OpDef, choice: Choice, types: Sequence[OutputType], runtime: Runtime
+        self, op: OpDef, choice: Choice, types: Sequence[KnownType], runtime: Runtime
     ) -> None:
         self.device = choice.device
         self._op = op

@@ -67,7 +67,7 @@ def prepare(
     target: Target,
     arrays: Sequence[Any],
     attrs: Attrs,
-    types: Sequence[OutputType],
+    types: Sequence[KnownType],
     typed_inputs: Sequence[Typed],
     state: Any = None,
 ) -> tuple[list[Any], Call | None]:
@@ -77,13 +77,14 @@ def prepare(
     """
     if op.is_alias:
         return [arrays[0].reshape(types[0][1])], None
-    known = cast("Sequence[KnownType]", types)
-    outputs = [target.empty(dtype, dims) for dtype, dims in known]
-    needed = scratch_types(kernel, typed_inputs, types, attrs, target.n_threads)
-    scratch = [target.empty(dtype, dims) for dtype, dims in needed]
-    launch = Launch(
-        target.xp, arrays, outputs, attrs, scratch, state, target.n_threads, is_checked=True
-    )
+    empty, n_threads = target.empty, target.n_threads
+    outputs = [empty(dtype, dims) for dtype, dims in types]
+    scratch: Sequence[Any] = ()
+    if kernel.scratch is not None:
+        needed = scratch_types(kernel, typed_inputs, types, attrs, n_threads)
+        scratch = [empty(dtype, dims) for dtype, dims in needed]
+    # In the order of its fields, the last is `is_checked`: names would take longer to pass.
+    launch = Launch(target.xp, arrays, outputs, attrs, scratch, state, n_threads, True)
     return outputs, bind(kernel, launch, target.join)
 
 

@@ -29,6 +29,11 @@ from berth.run.parts import over_pool
 from berth.run.threads import Pool
 
 
+def is_small(device: Device, dtype: DType, dims: Known) -> bool:
+    """Tell whether an array is on the host, in memory that NumPy allocates."""
+    return device.is_host and (dtype is string or dtype.itemsize * math.prod(dims) < LARGE)
+
+
 def new_array(
     device: Device,
     dims: Known,
@@ -41,11 +46,10 @@ def new_array(
     Large arrays of the host come from its arena too: memory that was used before is there
     at once, and pages that are new to the process cost more to touch than most work.
     """
+    if is_small(device, dtype, dims):
+        return np.empty(dims, dtype.np_dtype)
     if device.is_host:
-        nbytes = dtype.itemsize * math.prod(dims)
-        if nbytes < LARGE or dtype is string:
-            return np.empty(dims, dtype.np_dtype)
-        buffer = device.try_allocate(nbytes, holder())
+        buffer = device.try_allocate(dtype.itemsize * math.prod(dims), holder())
         if buffer is None:
             return _empty_on_host(device, dims, dtype)
     else:
@@ -100,6 +104,20 @@ class DeviceTarget:
             ignore_fp_errors(*call)
         else:
             self.device.stream.launch(partial(ignore_fp_errors, *call))
+
+
+class SmallTarget(DeviceTarget):
+    """The host as the target of an operation whose arrays are all small: NumPy's own memory."""
+
+    __slots__ = ()
+
+    def empty(self, dtype: DType, dims: Known) -> Array:
+        """Allocate a small array."""
+        return np.empty(dims, dtype.np_dtype)
+
+    def run(self, call: Call) -> None:
+        """Make a call."""
+        ignore_fp_errors(*call)
 
 
 def _held_by(op: str) -> Holder:

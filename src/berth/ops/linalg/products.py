@@ -156,7 +156,8 @@ def matmul(
 
 
 def _multiply(a: Any, b: Any, turns: tuple[bool, bool], name: str) -> Tensor:
-    if all(tensor.dims is not None and len(tensor.dims) <= 2 for tensor in (a, b)):
+    x, y = a.dims, b.dims
+    if x is not None and y is not None and len(x) <= 2 and len(y) <= 2:
         attrs = {"transpose_a": turns[0], "transpose_b": turns[1]}
         return apply(MATMUL, (a, b), attrs, name)
     return apply(BATCH_MATMUL, (a, b), {"adj_x": turns[0], "adj_y": turns[1]}, name)
