@@ -85,6 +85,10 @@ LOOKALIKES = {
         ["[4, 1]", "[1, 4]", "[4, 1], tf.int64", "[2, 3]", "[2, 2]", "[-1, 2]"],
     ),
     "axes": ("tf.reduce_sum(M, axis={})", ["0", "1", "-1", "[0]", "None", "[]", "2", "False"]),
+    "orders in arrays": (
+        "tf.transpose(M, np.array({}))",
+        ["[0, 1]", "[1, 0]", "[1, 0], '>i4'", "[1, 0], 'u1'", "[1.0, 0.0]", "[-1, 0]", "[0]"],
+    ),
     "axes in tensors": ("tf.reduce_sum(M, tf.constant({}))", ["0", "1", "5", "-2"]),
     "kept axes": ("tf.reduce_sum(M, 0, keepdims={})", ["True", "False", "1", "0", "True"]),
     "types": ("tf.cast(F, {})", ["tf.int32", "tf.int64", "tf.float64", "'int32'", "tf.bool"]),

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from berth.devices.device import Device
 from berth.dtypes import DType, string
 from berth.eager.conversion import Converter
@@ -94,7 +96,7 @@ def key_of(
             key.append(value.place)
             part = value.declared
         elif position in hosts:
-            part = _sizes(value)
+            part = _host_array(value) if type(value) is np.ndarray else _sizes(value)
         else:
             part = _number_type(op, values, position)
         if part is None:
@@ -124,6 +126,13 @@ def _host_bytes(tensor: EagerTensor) -> bytes | None:
     if host.nbytes > _MAX_HOST_BYTES or tensor.dtype is string:
         return None
     return host.tobytes()
+
+
+def _host_array(array: np.ndarray[Any, Any]) -> tuple[Any, ...] | None:
+    """Return the type, shape and bytes of a shape or an axis, unless it is large."""
+    if array.nbytes > _MAX_HOST_BYTES or array.dtype.kind not in "iu":
+        return None
+    return array.dtype, array.shape, array.tobytes()
 
 
 def _sizes(value: Any) -> int | tuple[int, ...] | None:
