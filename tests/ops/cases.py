@@ -8,14 +8,12 @@ from importlib import import_module
 import berth.graph
 import berth.ops
 from berth.ops.opdef import CATALOGUE
-from tests.ops.array_cases import ARRAY_CASES, ARRAY_LARGE
 from tests.ops.basic_cases import BASIC_CASES, BASIC_LARGE
 from tests.ops.calls import Case
 from tests.ops.formulas import FORMULAS, dtypes_of, operands
 from tests.ops.layer_cases import LAYER_CASES, LAYER_LARGE
 from tests.ops.math_cases import MATH_CASES, MATH_LARGE
-from tests.ops.samples import all_samples
-from tests.ops.state_cases import CALL_CASES, STATE_CASES
+from tests.ops.samples import all_samples, large_samples
 
 for package in (berth.ops, berth.graph):
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -35,13 +33,10 @@ ELEMENTWISE_CASES: list[Case] = [
 EVERY = [
     *all_samples(),
     *BASIC_CASES,
-    *ARRAY_CASES,
     *MATH_CASES,
     *LAYER_CASES,
-    *STATE_CASES,
-    *CALL_CASES,
     *ELEMENTWISE_CASES,
 ]
 
-LARGE = [*BASIC_LARGE, *ARRAY_LARGE, *MATH_LARGE, *LAYER_LARGE]
+LARGE = [*large_samples(), *BASIC_LARGE, *MATH_LARGE, *LAYER_LARGE]
 """Arrays large enough to see whether others like them are made."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.ops.calls import Case, at, d, i, sample
+from berth.dtypes import int32, int64
+from tests.ops.calls import Case, at, d, f, i, sample
 
 SQUARES = np.stack([np.eye(3) * 2 + 1, np.eye(3) * 3])
 ONCE = {"exclusive": False, "reverse": False}
@@ -27,6 +28,7 @@ MATH_CASES: list[Case] = [
     ("Einsum", [d(3, 2, 4), d(4, 3, 5)], {"equation": "jbk,kjl->lb"}),
     ("Einsum", [d(5, 2, 3), d(3, 4)], {"equation": "...ij,jk->...ik"}),
     ("LogMatrixDeterminant", [SQUARES], {}),
+    ("LowerBound", [np.sort(f(2, 3)), f(2, 4)], {"out_type": int32}),
     ("MatrixBandPart", [d(2, 3, 4), at(1), at(-1)], {}),
     ("MatrixDeterminant", [SQUARES], {}),
     ("MatrixDiagPartV3", [d(2, 3, 4), i(-1, 1), d()], ALIGN),
@@ -45,6 +47,7 @@ MATH_CASES: list[Case] = [
     ("SegmentSum", [d(3, 2), IDS], {}),
     ("SelfAdjointEigV2", [SQUARES], {"compute_v": True}),
     ("Svd", [d(2, 4, 3)], {"compute_uv": True, "full_matrices": True}),
+    ("UpperBound", [np.sort(f(2, 3)), f(2, 4)], {"out_type": int64}),
     ("UnsortedSegmentMax", [d(3, 2), i(1, -1, 0), at(4)], {}),
     ("UnsortedSegmentMin", [d(3, 2), i(1, -1, 0), at(4)], {}),
     ("UnsortedSegmentProd", [d(3, 2), i(1, -1, 0), at(4)], {}),

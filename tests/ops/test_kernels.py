@@ -11,7 +11,7 @@ from berth.ops.opdef import CATALOGUE, Access
 from tests.ops.calls import bind, bind_seen
 from tests.ops.cases import EVERY, LARGE
 from tests.ops.formulas import FORMULAS, dtypes_of, operands
-from tests.ops.state_cases import Held, Slot
+from tests.ops.samples import Held, Slot
 from tests.ops.test_shape_rules import known
 
 LEAST = 2**18

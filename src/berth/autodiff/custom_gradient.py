@@ -40,6 +40,7 @@ CUSTOM_GRADIENT = OpDef(
     types={"T": ALL},
     kernels=all_devices_but_strings(bind_nothing),
     is_alias=True,
+    samples=("f(2, 3), f(2)",),
 )
 
 
@@ -57,6 +58,7 @@ CUSTOM_GRADIENT_N = OpDef(
     "values_and_arguments:Any*",
     _like_values,
     kernels=all_devices(_bind_copies),
+    samples=("f(2, 3), f(2), f(2), n_values=2",),
 )
 
 

@@ -177,6 +177,7 @@ class OpDef:
         "is_source",
         "is_stateful",
         "kernels",
+        "large_samples",
         "name",
         "perform",
         "samples",
@@ -212,6 +213,8 @@ class OpDef:
     samples: tuple[str, ...]
     """Calls for the tests that run every operation on every device: ``"f(2, 3), i(1),
     keep_dims=True"``, inputs first, then attributes. tests/ops/samples.py evaluates them."""
+    large_samples: tuple[str, ...]
+    """Calls on arrays so large that a temporary array in a kernel shows."""
     simple_type: frozenset[DType] | None
     """The types allowed where every argument is single and of one type variable."""
     type_position: int | None
@@ -238,6 +241,7 @@ class OpDef:
         flops: Callable[[Sequence[Typed], Sequence[Typed]], float] | None = None,
         gradient: Any = None,
         samples: Sequence[str] = (),
+        large_samples: Sequence[str] = (),
     ) -> None:
         self.name = name
         self.arguments = read_arguments(arguments)
@@ -257,6 +261,7 @@ class OpDef:
         self.flops = flops
         self.gradient = gradient
         self.samples = tuple(samples)
+        self.large_samples = tuple(large_samples)
         self.simple_type = self._one_type_for_all()
         self.type_position = self._deciding_position()
         CATALOGUE[name] = self

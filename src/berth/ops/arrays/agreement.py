@@ -86,6 +86,7 @@ BROADCAST_ARGS = OpDef(
     kernels=all_devices(_bind_common, INDEX),
     host_inputs=(0, 1),
     gradient=NOT_DIFFERENTIABLE,
+    samples=("i(2, 1), i(3)",),
 )
 
 
@@ -127,6 +128,8 @@ ENSURE_SHAPE = OpDef(
     _ensured,
     types={"T": ALL},
     kernels=all_devices_but_strings(_bind_ensure),
+    samples=("f(2, 3), shape=TensorShape([None, 3])",),
+    large_samples=("square, shape=TensorShape([512, 512])",),
 )
 
 
@@ -210,6 +213,12 @@ BITCAST = OpDef(
     types={"T": NUMBERS},
     kernels=all_devices(_bind_bitcast, NUMBERS),
     gradient=NOT_DIFFERENTIABLE,
+    samples=(
+        "f(2, 3), type=int32",
+        "f(3, 2), type=float64",
+        "f(2), type=uint64",
+        "d(2), type=int32",
+    ),
 )
 
 

@@ -52,6 +52,7 @@ CONST = OpDef(
     kernels=_NOTHING,
     is_source=True,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("dtype=float32, value=f(2)",),
 )
 
 
@@ -112,7 +113,15 @@ def _shaped_now(array: np.ndarray[Any, Any], value: Any, dims: Any) -> np.ndarra
 
 # --- the same elements, perhaps in another shape ------------------------------------------
 
-IDENTITY = OpDef("Identity", "input:T", like_first, types=ANY, kernels=_NOTHING, is_alias=True)
+IDENTITY = OpDef(
+    "Identity",
+    "input:T",
+    like_first,
+    types=ANY,
+    kernels=_NOTHING,
+    is_alias=True,
+    samples=("f(2, 3)",),
+)
 STOP_GRADIENT = OpDef(
     "StopGradient",
     "input:T",
@@ -121,6 +130,7 @@ STOP_GRADIENT = OpDef(
     kernels=_NOTHING,
     is_alias=True,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("f(2, 3)",),
 )
 
 
@@ -197,6 +207,10 @@ RESHAPE = OpDef(
     kernels=_NOTHING,
     host_inputs=(1,),
     is_alias=True,
+    samples=(
+        "f(2, 6), i(3, 4)",
+        "f(2, 6), i(4, -1)",
+    ),
 )
 
 
@@ -245,6 +259,7 @@ EXPAND_DIMS = OpDef(
     kernels=_NOTHING,
     host_inputs=(1,),
     is_alias=True,
+    samples=("f(2, 3), at(-1)",),
 )
 
 
@@ -300,7 +315,18 @@ def _squeezed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     return ((dtype, tuple(size for axis, size in enumerate(dims) if axis not in dropped)),)
 
 
-SQUEEZE = OpDef("Squeeze", "input:T", _squeezed, types=ANY, kernels=_NOTHING, is_alias=True)
+SQUEEZE = OpDef(
+    "Squeeze",
+    "input:T",
+    _squeezed,
+    types=ANY,
+    kernels=_NOTHING,
+    is_alias=True,
+    samples=(
+        "f(2, 1, 3, 1), squeeze_dims=[1]",
+        "f(2, 1, 3, 1), squeeze_dims=[]",
+    ),
+)
 
 
 @public("squeeze")
@@ -349,7 +375,13 @@ def _bind_pack(launch: Launch) -> Call:
 
 
 PACK = OpDef(
-    "Pack", "values:T*", _packed, types=ANY, kernels=all_devices_but_strings(_bind_pack)
+    "Pack",
+    "values:T*",
+    _packed,
+    types=ANY,
+    kernels=all_devices_but_strings(_bind_pack),
+    samples=("f(2, 3), f(2, 3), axis=-1",),
+    large_samples=("large, large, axis=1",),
 )
 
 

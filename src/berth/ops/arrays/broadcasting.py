@@ -56,6 +56,8 @@ BROADCAST_TO = OpDef(
     types={"T": ALL, "Tidx": INDEX},
     kernels=all_devices_but_strings(_bind_stretch),
     host_inputs=(1,),
+    samples=("f(2, 1), i(3, 2, 4)",),
+    large_samples=("large, i(2, large.size)",),
 )
 
 
@@ -97,6 +99,8 @@ SUM_TO = OpDef(
     types={"T": NUMBERS, "Tidx": INDEX},
     kernels=all_devices(_bind_sum, [dtype for dtype in ON_DEVICES if dtype in NUMBERS]),
     host_inputs=(1,),
+    samples=("f(3, 2, 4), i(2, 1)",),
+    large_samples=("square, i(1, 512)",),
 )
 """What BroadcastTo stretched, summed: no operation of TensorFlow's, which needs three here."""
 

@@ -9,7 +9,7 @@ from berth.dtypes import ALL
 from berth.ops.attributes import check_choice, check_least
 from berth.ops.builder import apply
 from berth.ops.gradient import RecordedOp, gradient
-from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import ShapeMismatch, all_devices_but_strings, check_rank
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public_v1, public_v2
@@ -79,13 +79,30 @@ def _bind_flat(launch: Launch) -> Call:
     return launch.xp.copyto, (flat, deep)
 
 
-def _op(name: str, infer: Any, bind: Bind) -> OpDef:
-    kernels = all_devices_but_strings(bind)
-    return OpDef(name, "input:T", infer, types={"T": ALL}, kernels=kernels)
-
-
-SPACE_TO_DEPTH = _op("SpaceToDepth", _deep_type, _bind_deep)
-DEPTH_TO_SPACE = _op("DepthToSpace", _flat_type, _bind_flat)
+SPACE_TO_DEPTH = OpDef(
+    "SpaceToDepth",
+    "input:T",
+    _deep_type,
+    types={"T": ALL},
+    kernels=all_devices_but_strings(_bind_deep),
+    samples=(
+        "f(1, 4, 6, 2), block_size=2, data_format='NHWC'",
+        "f(1, 2, 4, 6), block_size=2, data_format='NCHW'",
+    ),
+    large_samples=("square.reshape(1, 512, 512, 1), block_size=2, data_format='NHWC'",),
+)
+DEPTH_TO_SPACE = OpDef(
+    "DepthToSpace",
+    "input:T",
+    _flat_type,
+    types={"T": ALL},
+    kernels=all_devices_but_strings(_bind_flat),
+    samples=(
+        "f(1, 2, 3, 8), block_size=2, data_format='NHWC'",
+        "f(1, 8, 2, 3), block_size=2, data_format='NCHW'",
+    ),
+    large_samples=("square.reshape(1, 256, 256, 4), block_size=2, data_format='NHWC'",),
+)
 
 
 def _attrs(op: OpDef, block_size: int, data_format: str) -> dict[str, Any]:

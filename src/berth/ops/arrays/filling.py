@@ -81,6 +81,8 @@ FILL = OpDef(
     types={"Tidx": INDEX, "T": ALL},
     kernels=all_devices_but_strings(_bind_fill),
     host_inputs=(0,),
+    samples=("i(2, 3), f()",),
+    large_samples=("i(large.size), f()",),
 )
 
 
@@ -169,6 +171,8 @@ ZEROS_LIKE = OpDef(
     types={"T": ALL},
     kernels=all_devices_but_strings(_bind_zeros_like),
     gradient=NOT_DIFFERENTIABLE,
+    samples=("f(2, 3)",),
+    large_samples=("large",),
 )
 
 
@@ -275,6 +279,7 @@ RANGE = OpDef(
     kernels=all_devices(_bind_range, REAL),
     host_inputs=(0, 1, 2),
     gradient=NOT_DIFFERENTIABLE,
+    samples=("at(1), at(7), at(2)",),
 )
 _RANGE_TYPES = (int32, int64, float32, float64)
 
@@ -362,6 +367,11 @@ ONE_HOT = OpDef(
     kernels=all_devices(_bind_one_hot, scratch=_one_hot_scratch),
     host_inputs=(1,),
     gradient=NOT_DIFFERENTIABLE,
+    samples=(
+        "i(1, 2), at(4), f(), f(), axis=-1",
+        "i(1, 2), at(4), f(), f(), axis=0",
+    ),
+    large_samples=("few, at(7), f(), f(), axis=-1",),
 )
 
 

@@ -164,6 +164,16 @@ GATHER = OpDef(
     types={"Tparams": ALL, "Tindices": (int16, *INDEX), "Taxis": INDEX},
     kernels=all_devices_but_strings(_bind_gather, _gather_scratch),
     host_inputs=(2,),
+    samples=(
+        "f(2, 3), i(0, 1, 1), at(1), batch_dims=0",
+        "f(2, 3), ints([[0, 1], [1, 2]]), at(1), batch_dims=1",
+        "f(2, 3, 4, 5), pairs[:2], at(2), batch_dims=1",
+        "f(3, 4), pairs, at(1), batch_dims=-1",
+    ),
+    large_samples=(
+        "large, few, at(0), batch_dims=0",
+        "square, columns, at(1), batch_dims=1",
+    ),
 )
 
 
@@ -290,6 +300,7 @@ WHERE = OpDef(
     kernels=all_devices(_bind_where, _WITH_TRUTH),
     shape_inputs=(0,),
     gradient=NOT_DIFFERENTIABLE,
+    samples=("truth",),
 )
 
 

@@ -191,6 +191,8 @@ UNRAVEL_INDEX = OpDef(
     kernels=all_devices(_bind_coordinates, INDEX),
     host_inputs=(1,),
     gradient=NOT_DIFFERENTIABLE,
+    samples=("i(3, 5), i(2, 3)",),
+    large_samples=("columns.reshape(-1), i(16, 32)",),
 )
 
 

@@ -90,6 +90,11 @@ CONCAT = OpDef(
     types={"T": ALL, "Tidx": INDEX},
     kernels=all_devices_but_strings(_bind_concat),
     host_inputs=(-1,),
+    samples=(
+        "f(2, 3), f(4, 3), at(0)",
+        "f(2, 3), f(2, 0), f(2, 1), at(-1)",
+    ),
+    large_samples=("large, large, at(0)",),
 )
 
 
@@ -172,7 +177,13 @@ def _bind_unpack(launch: Launch) -> Call:
 
 
 UNPACK = OpDef(
-    "Unpack", "value:T", _unpacked, types=ANY, kernels=all_devices_but_strings(_bind_unpack)
+    "Unpack",
+    "value:T",
+    _unpacked,
+    types=ANY,
+    kernels=all_devices_but_strings(_bind_unpack),
+    samples=("f(2, 3), axis=1, num=3",),
+    large_samples=("large.reshape(4, -1), axis=0, num=4",),
 )
 
 
@@ -267,6 +278,8 @@ SPLIT = OpDef(
     types=ANY,
     kernels=all_devices_but_strings(_bind_split),
     host_inputs=(0,),
+    samples=("at(1), f(2, 6), num_split=3",),
+    large_samples=("at(0), square, num_split=4",),
 )
 
 
@@ -316,6 +329,7 @@ SPLIT_V = OpDef(
     types={"T": ALL, "Tlen": (int8, *INDEX)},
     kernels=all_devices_but_strings(_bind_split_v),
     host_inputs=(1, 2),
+    samples=("f(5, 2), i(1, -1, 2), at(0), num_split=3",),
 )
 
 

@@ -50,6 +50,7 @@ SHAPE = OpDef(
     kernels=all_devices(_bind_shape),
     is_metadata=True,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("f(2, 3), out_type=int32",),
 )
 
 
@@ -70,6 +71,7 @@ SIZE = OpDef(
     kernels=all_devices(_bind_size),
     is_metadata=True,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("f(2, 3), out_type=int64",),
 )
 
 
@@ -89,6 +91,7 @@ RANK = OpDef(
     kernels=all_devices(_bind_rank),
     is_metadata=True,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("f(2, 3)",),
 )
 
 

@@ -141,6 +141,11 @@ MIRROR_PAD = OpDef(
     types={"T": ALL, "Tpaddings": INDEX},
     kernels=all_devices_but_strings(_bind_pad),
     host_inputs=(1,),
+    samples=(
+        "f(2, 3), ints([[1, 0], [2, 1]]), mode='REFLECT'",
+        "f(2, 3), ints([[1, 0], [2, 1]]), mode='SYMMETRIC'",
+    ),
+    large_samples=("square, ints([[9, 9], [9, 9]]), mode='REFLECT'",),
 )
 MIRROR_PAD_GRAD = OpDef(
     "MirrorPadGrad",
@@ -149,6 +154,11 @@ MIRROR_PAD_GRAD = OpDef(
     types={"T": NUMBERS, "Tpaddings": INDEX},
     kernels=all_devices(_bind_cut, NUMBERS, _copy_of_first),
     host_inputs=(1,),
+    samples=(
+        "f(3, 6), ints([[1, 0], [2, 1]]), mode='REFLECT'",
+        "f(3, 6), ints([[1, 0], [2, 1]]), mode='SYMMETRIC'",
+    ),
+    large_samples=("square, ints([[9, 9], [9, 9]]), mode='REFLECT'",),
 )
 
 

@@ -69,6 +69,8 @@ TILE = OpDef(
     types={"T": ALL, "Tmultiples": INDEX},
     kernels=all_devices_but_strings(_bind_tile),
     host_inputs=(1,),
+    samples=("f(2, 3), i(2, 0)",),
+    large_samples=("square, i(2, 2)",),
 )
 
 
@@ -157,6 +159,8 @@ PAD = OpDef(
     types={"T": ALL, "Tpaddings": INDEX},
     kernels=all_devices_but_strings(_bind_pad),
     host_inputs=(1,),
+    samples=("f(2, 3), ints([[1, 0], [2, 2]])",),
+    large_samples=("large, ints([[3, 4]])",),
 )
 PAD_V2 = OpDef(
     "PadV2",
@@ -165,6 +169,7 @@ PAD_V2 = OpDef(
     types={"T": ALL, "Tpaddings": INDEX},
     kernels=all_devices_but_strings(_bind_pad),
     host_inputs=(1,),
+    samples=("f(2), ints([[1, 0]]), f()",),
 )
 
 
@@ -275,6 +280,8 @@ TRANSPOSE = OpDef(
     types={"T": ALL, "Tperm": INDEX},
     kernels=all_devices_but_strings(_bind_transpose),
     host_inputs=(1,),
+    samples=("f(2, 3, 4), i(1, -1, 0)",),
+    large_samples=("square, i(1, 0)",),
 )
 
 

@@ -96,6 +96,7 @@ DYNAMIC_PARTITION = OpDef(
     types={"T": ALL},
     kernels=all_devices_but_strings(_bind_partition),
     shape_inputs=(1,),
+    samples=("f(3, 2), i(1, 0, 1), num_partitions=3",),
 )
 
 
@@ -153,6 +154,7 @@ DYNAMIC_STITCH = OpDef(
     types={"T": ALL},
     kernels=all_devices_but_strings(_bind_stitch),
     shape_inputs=(0,),
+    samples=("i(2, 0, 2), f(3, 2)",),
 )
 """TensorFlow's takes lists; here they are joined before."""
 
@@ -246,6 +248,8 @@ INVERT_PERMUTATION = OpDef(
     types={"T": INDEX},
     kernels=all_devices(_bind_invert, INDEX, _room_for_ramp),
     gradient=NOT_DIFFERENTIABLE,
+    samples=("i(2, 0, 1)",),
+    large_samples=("i(*range(large.size))",),
 )
 
 

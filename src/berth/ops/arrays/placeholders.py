@@ -26,6 +26,7 @@ PLACEHOLDER = OpDef(
     kernels=all_devices_but_strings(bind_nothing),
     is_source=True,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("dtype=float32, shape=TensorShape([2])",),
 )
 
 
@@ -58,6 +59,7 @@ PLACEHOLDER_WITH_DEFAULT = OpDef(
     types={"T": ALL},
     kernels=all_devices_but_strings(bind_nothing),
     is_alias=True,
+    samples=("f(2, 3), shape=TensorShape([None, 3])",),
 )
 
 

@@ -74,6 +74,8 @@ REVERSE = OpDef(
     types={"T": ALL, "Tidx": INDEX},
     kernels=all_devices_but_strings(_bind_reverse),
     host_inputs=(1,),
+    samples=("f(2, 3), i(-1)",),
+    large_samples=("square, i(0, 1)",),
 )
 
 
@@ -142,6 +144,8 @@ REVERSE_SEQUENCE = OpDef(
     _sequences_type,
     types={"T": ALL, "Tlen": INDEX},
     kernels=all_devices_but_strings(_bind_reverse_sequences),
+    samples=("f(2, 3, 2), i(2, 3), seq_dim=1, batch_dim=0",),
+    large_samples=("square, i(*range(512)), seq_dim=1, batch_dim=0",),
 )
 
 
@@ -238,6 +242,11 @@ ROLL = OpDef(
     types={"T": ALL, "Tshift": INDEX, "Taxis": INDEX},
     kernels=all_devices_but_strings(_bind_roll),
     host_inputs=(1, 2),
+    samples=(
+        "f(2, 3), i(1, -2), i(0, 1)",
+        "f(2, 3), at(4), at(-1)",
+    ),
+    large_samples=("square, i(3, 5), i(0, 1)",),
 )
 
 

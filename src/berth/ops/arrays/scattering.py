@@ -130,6 +130,11 @@ GATHER_ND = OpDef(
     _taken,
     types={"Tparams": ALL, "Tindices": (int16, *INDEX)},
     kernels=all_devices_but_strings(_bind_take, _room(1)),
+    samples=(
+        "f(2, 3, 4), pairs",
+        "f(2, 3), np.zeros((2, 0), np.int32)",
+    ),
+    large_samples=("square, i(*range(512)).reshape(-1, 1)",),
 )
 
 
@@ -257,6 +262,8 @@ SCATTER_ND = OpDef(
     types={"Tindices": (int16, *INDEX), "T": (*NUMBERS, bool_)},
     kernels=all_devices_but_strings(_bind_scatter, _room(0)),
     host_inputs=(2,),
+    samples=("pairs, f(3, 4), i(2, 3, 4)",),
+    large_samples=("i(*range(512)).reshape(-1, 1), square, i(512, 512)",),
 )
 
 
@@ -267,6 +274,8 @@ def _updating(name: str, how: str, dtypes: Sequence[DType]) -> OpDef:
         _updated,
         types={"T": dtypes, "Tindices": (int16, *INDEX)},
         kernels=all_devices_but_strings(_bind_update(how), _room(1)),
+        samples=("f(2, 3, 4), pairs, f(3, 4)",),
+        large_samples=("square, i(*range(512)).reshape(-1, 1), square",),
     )
 
 

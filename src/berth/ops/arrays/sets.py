@@ -79,6 +79,7 @@ UNIQUE = OpDef(
     kernels=all_devices_but_strings(_bind_unique),
     shape_inputs=(0,),
     gradient=NOT_DIFFERENTIABLE,
+    samples=("i(3, 1, 3), out_idx=int32",),
 )
 UNIQUE_WITH_COUNTS = OpDef(
     "UniqueWithCounts",
@@ -88,6 +89,7 @@ UNIQUE_WITH_COUNTS = OpDef(
     kernels=all_devices_but_strings(_bind_unique),
     shape_inputs=(0,),
     gradient=NOT_DIFFERENTIABLE,
+    samples=("text('b', 'a', 'b'), out_idx=int64",),
 )
 
 

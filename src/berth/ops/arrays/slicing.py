@@ -86,6 +86,8 @@ SLICE = OpDef(
     types={"T": ALL, "Index": INDEX},
     kernels=all_devices_but_strings(_bind_slice),
     host_inputs=(1, 2),
+    samples=("f(4, 5), i(1, 2), i(2, -1)",),
+    large_samples=("square, i(1, 1), i(-1, -1)",),
 )
 
 
@@ -232,6 +234,10 @@ STRIDED_SLICE = OpDef(
     types={"T": ALL, "Index": (int16, *INDEX)},
     kernels=all_devices_but_strings(_bind_strided),
     host_inputs=(1, 2, 3),
+    samples=(
+        "f(4, 5, 6), i(0, 1, 3, 0), i(0, 4, 4, 0), i(1, 2, 1, 1), "
+        "**masks(begin=2, ellipsis=8, new_axis=1, shrink_axis=4)",
+    ),
 )
 
 
@@ -290,6 +296,10 @@ STRIDED_SLICE_GRAD = OpDef(
     types={"T": NUMBERS, "Index": (int16, *INDEX)},
     kernels=all_devices(_bind_put_back, NUMBERS),
     host_inputs=(0, 1, 2, 3),
+    samples=(
+        "i(4, 5, 6), i(0, 1, 3, 0), i(0, 4, 4, 0), i(1, 2, 1, 1), f(1, 2, 6), "
+        "**masks(begin=2, ellipsis=8, new_axis=1, shrink_axis=4)",
+    ),
 )
 """A tensor of zeros, but for the part that a strided slice cuts out."""
 

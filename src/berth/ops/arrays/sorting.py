@@ -104,6 +104,10 @@ TOP_K = OpDef(
     types={"T": REAL, "Tk": (int16, *INDEX)},
     kernels=all_devices(_bind_top, REAL),
     host_inputs=(1,),
+    samples=(
+        "f(2, 5), at(3), sorted=True, index_type=int32",
+        "f(2, 5), at(1), sorted=True, index_type=int64",
+    ),
 )
 
 
@@ -264,6 +268,8 @@ IN_TOP_K = OpDef(
     types={"T": INDEX},
     kernels=all_devices(_bind_among, INDEX, _among_scratch),
     gradient=NOT_DIFFERENTIABLE,
+    samples=("f(3, 4), i(0, 5, 2), at(2)",),
+    large_samples=("square, i(*range(512)), at(3)",),
 )
 
 

@@ -83,6 +83,7 @@ AS_STRING = OpDef(
     types={"T": _WRITABLE},
     kernels=host_only(_bind_as_string, _WRITABLE),
     gradient=NOT_DIFFERENTIABLE,
+    samples=("f(2), precision=-1, scientific=False, shortest=False, width=-1, fill=''",),
 )
 
 
@@ -122,6 +123,7 @@ ADD = OpDef(
     types={"T": (string,)},
     kernels=host_only(_bind_add, (string,)),
     gradient=NOT_DIFFERENTIABLE,
+    samples=("text('a', 'b'), text('c')",),
 )
 
 
@@ -170,6 +172,7 @@ STRING_JOIN = OpDef(
     _joined_type,
     kernels=host_only(_bind_join),
     gradient=NOT_DIFFERENTIABLE,
+    samples=("text('a', 'b'), text('c').reshape(()), text('d', 'e'), separator=''",),
 )
 
 
@@ -268,6 +271,7 @@ PY_FUNC = OpDef(
     is_stateful=True,
     perform=_perform,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("f(2), Tout=[float32], token=''",),
 )
 PY_FUNC_STATELESS = OpDef(
     "PyFuncStateless",
@@ -276,6 +280,7 @@ PY_FUNC_STATELESS = OpDef(
     kernels=host_only(_bind_py_func),
     perform=_perform,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("f(2), Tout=[float32], token=''",),
 )
 
 

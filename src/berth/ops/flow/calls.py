@@ -37,12 +37,19 @@ class Kind(NamedTuple):
     stateless: OpDef
 
 
-def _kind(name: str, arguments: str, infer: Infer) -> Kind:
-    kernels = all_devices(bind_nothing)
-    return Kind(
-        OpDef(name, arguments, infer, kernels=kernels, is_call=True, is_stateful=True),
-        OpDef(f"Stateless{name}", arguments, infer, kernels=kernels, is_call=True),
-    )
+def _kind(name: str, arguments: str, infer: Infer, sample: str) -> Kind:
+    def define(prefix: str, is_stateful: bool) -> OpDef:
+        return OpDef(
+            f"{prefix}{name}",
+            arguments,
+            infer,
+            kernels=all_devices(bind_nothing),
+            is_call=True,
+            is_stateful=is_stateful,
+            samples=(sample,),
+        )
+
+    return Kind(define("", True), define("Stateless", False))
 
 
 # --- choices --------------------------------------------------------------------------------
@@ -73,8 +80,9 @@ def _chosen_types(inputs: Sequence[Any], attrs: Attrs) -> Sequence[OutputType]:
     return types
 
 
-IF = _kind("If", "cond:bool input:Any*", _chosen_types)
-CASE = _kind("Case", "branch_index:int32 input:Any*", _chosen_types)
+_TWO_BRANCHES = "f(2, 3), bodies=[subgraph((2, 3), ()), subgraph((2, 3), ())]"
+IF = _kind("If", "cond:bool input:Any*", _chosen_types, f"np.array(True), {_TWO_BRANCHES}")
+CASE = _kind("Case", "branch_index:int32 input:Any*", _chosen_types, f"at(1), {_TWO_BRANCHES}")
 
 # --- loops ----------------------------------------------------------------------------------
 
@@ -105,8 +113,19 @@ def row_type(tensor: Any, count: int | None = None) -> OutputType:
     return tensor.dtype.base_dtype, None if dims is None else (count, *dims)
 
 
-WHILE = _kind("While", "input:Any*", _loop_types)
-FOR_EACH = _kind("ForEach", "count:int32 input:Any*", _each_types)
+_ONE_VARIABLE = "n_variables=1, invariants=[(2,)], reverse=False"
+WHILE = _kind(
+    "While",
+    "input:Any*",
+    _loop_types,
+    f"f(2), bodies=[subgraph(()), subgraph((2,))], {_ONE_VARIABLE}",
+)
+FOR_EACH = _kind(
+    "ForEach",
+    "count:int32 input:Any*",
+    _each_types,
+    f"at(4), f(2), f(4, 3), bodies=[subgraph((2,), (3,))], n_sequences=1, {_ONE_VARIABLE}",
+)
 CHOICES = (*IF, *CASE)
 LOOPS = (*WHILE, *FOR_EACH)
 

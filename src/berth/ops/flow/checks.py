@@ -247,6 +247,8 @@ CHECK_NUMERICS = OpDef(
     types={"T": FLOATING},
     kernels=all_devices(_bind_check, FLOATING),
     is_stateful=True,
+    samples=("f(2, 3), message=''",),
+    large_samples=("large, message=''",),
 )
 
 

@@ -35,6 +35,7 @@ NO_OP = OpDef(
     no_outputs,
     kernels=all_devices(bind_nothing),
     gradient=NOT_DIFFERENTIABLE,
+    samples=("",),
 )
 
 
@@ -185,6 +186,7 @@ ASSERT = OpDef(
     kernels=host_only(_bind_assert),
     is_stateful=True,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("np.array(True), f(2), summarize=3",),
 )
 
 

@@ -90,6 +90,9 @@ PRINT_V2 = OpDef(
     kernels=host_only(_bind_print),
     is_stateful=True,
     gradient=NOT_DIFFERENTIABLE,
+    samples=(
+        "f(2), at(1), pieces=['', ' ', '.'], summarize=3, output_stream='stdout', end='\\n'",
+    ),
 )
 
 
@@ -201,6 +204,7 @@ PRINT = OpDef(
     types={"T": ALL},
     kernels=host_only(_bind_old_print),
     is_stateful=True,
+    samples=("f(2, 3), f(2), message='', first_n=-1, summarize=3",),
 )
 
 

@@ -90,6 +90,7 @@ RANDOM_SHUFFLE = OpDef(
     kernels=all_devices_but_strings(_bind_shuffle, _order_scratch),
     is_stateful=True,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("f(4, 2), seed=1, seed2=2",),
 )
 
 
@@ -192,6 +193,7 @@ MULTINOMIAL = OpDef(
     host_inputs=(1,),
     is_stateful=True,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("f(2, 3), at(4), output_dtype=int64, seed=1, seed2=2",),
 )
 
 

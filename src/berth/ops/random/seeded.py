@@ -159,6 +159,11 @@ def _random_op(name: str, fill: Any, truncated: bool = False) -> OpDef:
         host_inputs=(0,),
         is_stateful=True,
         gradient=NOT_DIFFERENTIABLE,
+        samples=(
+            "i(2, 3), dtype=float32, seed=1, seed2=2",
+            "i(5), dtype=float64, seed=1, seed2=2",
+        ),
+        large_samples=() if truncated else ("i(2**18), dtype=float32, seed=1, seed2=2",),
     )
 
 
@@ -174,6 +179,7 @@ RANDOM_INTEGERS = OpDef(
     host_inputs=(0, 1, 2),
     is_stateful=True,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("i(2, 3), at(1), at(5), dtype=int32, seed=1, seed2=2",),
 )
 
 # --- what users call ------------------------------------------------------------------------

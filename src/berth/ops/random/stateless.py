@@ -115,7 +115,12 @@ def _draw_integers(xp: Any, seed: Any, low: Any, high: Any, out: Any, scratch: A
 
 
 def _op(
-    name: str, bind: Bind, dtypes: Sequence[DType], bounds: str = "", truncated: bool = False
+    name: str,
+    bind: Bind,
+    dtypes: Sequence[DType],
+    bounds: str = "",
+    truncated: bool = False,
+    sample: str = "i(2, 3), i(3, 4), dtype=float32",
 ) -> OpDef:
     return OpDef(
         name,
@@ -125,6 +130,7 @@ def _op(
         kernels=all_devices(bind, dtypes, _scratch(truncated)),
         host_inputs=(0,),
         gradient=NOT_DIFFERENTIABLE,
+        samples=(sample,),
     )
 
 
@@ -137,10 +143,19 @@ STATELESS_TRUNCATED_NORMAL = _op(
     truncated=True,
 )
 STATELESS_INTEGERS = _op(
-    "StatelessRandomUniformInt", _bind_integers, INDEX, "minval:Tout maxval:Tout"
+    "StatelessRandomUniformInt",
+    _bind_integers,
+    INDEX,
+    "minval:Tout maxval:Tout",
+    sample="i(2, 3), i(3, 4), at(1), at(9), dtype=int32",
 )
 _ALL_BITS = (*INDEX, uint32, uint64)
-STATELESS_BITS = _op("StatelessRandomUniformFullInt", _bind_by(philox.fill_bits), _ALL_BITS)
+STATELESS_BITS = _op(
+    "StatelessRandomUniformFullInt",
+    _bind_by(philox.fill_bits),
+    _ALL_BITS,
+    sample="i(2, 3), i(3, 4), dtype=uint64",
+)
 
 
 def _choices_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -166,6 +181,7 @@ STATELESS_MULTINOMIAL = OpDef(
     kernels=all_devices(_bind_choices, FLOATING, choices_scratch),
     host_inputs=(1,),
     gradient=NOT_DIFFERENTIABLE,
+    samples=("f(2, 3), at(4), i(3, 4), output_dtype=int32",),
 )
 
 # --- what users call ----------------------------------------------------------------------

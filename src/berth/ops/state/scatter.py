@@ -32,7 +32,15 @@ from berth.ops.opdef import (
 )
 from berth.ops.rules import INDEX, all_devices_but_strings, merge_dims
 from berth.ops.shape import bracketed
-from berth.ops.state.variables import Write, check_type_of_update, dims_behind, written_type
+from berth.ops.state.variables import (
+    REFERENCE,
+    RESOURCE,
+    Write,
+    check_type_of_update,
+    dims_behind,
+    sample_of,
+    written_type,
+)
 
 Change = Callable[[Any, Any, Any], Any]
 """Changes an array: ``change(array, where, updates)``."""
@@ -150,7 +158,9 @@ def _change_elements(change: Change, variable: Any, indices: Any, updates: Any) 
 # --- the operations -------------------------------------------------------------------
 
 
-def _scatter(name: str, infer: Infer, bind: Bind, dtypes: Sequence[DType]) -> Write:
+def _scatter(
+    name: str, infer: Infer, bind: Bind, dtypes: Sequence[DType], sample: str
+) -> Write:
     ops = [
         OpDef(
             f"{prefix}{name}",
@@ -164,18 +174,21 @@ def _scatter(name: str, infer: Infer, bind: Bind, dtypes: Sequence[DType]) -> Wr
             is_stateful=True,
             access=Access.UPDATE,
             gradient=NOT_DIFFERENTIABLE,
+            samples=(f"{sample_of(variable)}, {sample}",),
         )
-        for prefix, variable in (("", "ref:T"), ("Resource", "resource:resource"))
+        for prefix, variable in (("", REFERENCE), ("Resource", RESOURCE))
     ]
     return Write(*ops)
 
 
 def _rows(name: str, find: Callable[[Any, Any], Change], dtypes: Sequence[DType]) -> Write:
-    return _scatter(f"Scatter{name}", _rows_type, _bind_rows(find), dtypes)
+    sample = "i(2, 0), f(2, 2)"
+    return _scatter(f"Scatter{name}", _rows_type, _bind_rows(find), dtypes, sample)
 
 
 def _elements(name: str, find: Callable[[Any, Any], Change], dtypes: Sequence[DType]) -> Write:
-    return _scatter(f"ScatterNd{name}", _elements_type, _bind_elements(find), dtypes)
+    sample = "ints([[2, 1], [0, 0]]), f(2)"
+    return _scatter(f"ScatterNd{name}", _elements_type, _bind_elements(find), dtypes, sample)
 
 
 SCATTERS = {

@@ -44,6 +44,7 @@ ASSIGN_SLICE = OpDef(
     is_stateful=True,
     access=Access.UPDATE,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("resource(f(3, 2)), i(1), i(0), i(1), f(2, 2), **masks(end=1)",),
 )
 
 

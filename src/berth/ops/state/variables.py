@@ -49,6 +49,7 @@ VARIABLE = OpDef(
     is_stateful=True,
     is_source=True,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("dtype=float32, shape=TensorShape([3, 2])",),
 )
 HANDLE = OpDef(
     "VarHandleOp",
@@ -58,7 +59,17 @@ HANDLE = OpDef(
     is_stateful=True,
     is_source=True,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("dtype=float32, shape=TensorShape([3, 2])",),
 )
+
+
+REFERENCE, RESOURCE = "ref:T", "resource:resource"
+"""The argument that stands for a variable, of either kind."""
+
+
+def sample_of(variable: str, value: str = "f(3, 2)") -> str:
+    """Return the sample of a variable of either kind, for `OpDef.samples`."""
+    return f"{variable.partition(':')[0]}({value})"
 
 
 def variable_of(tensor: Any) -> Any:
@@ -84,6 +95,7 @@ READ = OpDef(
     kernels=all_devices(bind_nothing),
     is_stateful=True,
     access=Access.READ,
+    samples=("resource(f(3, 2)), dtype=float32",),
 )
 
 
@@ -112,6 +124,7 @@ HANDLE_IS_INITIALIZED = OpDef(
     is_stateful=True,
     access=Access.QUERY,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("resource(f(3, 2))",),
 )
 REFERENCE_IS_INITIALIZED = OpDef(
     "IsVariableInitialized",
@@ -122,6 +135,7 @@ REFERENCE_IS_INITIALIZED = OpDef(
     is_stateful=True,
     access=Access.QUERY,
     gradient=NOT_DIFFERENTIABLE,
+    samples=("ref(f(3, 2))",),
 )
 
 # --- the value, or what it will be ----------------------------------------------------
@@ -140,23 +154,22 @@ def _choose(slot: Any, copyto: Any, out: Any, variable: Any, initial: Any) -> No
     copyto(out, variable if slot.is_initialized else initial)
 
 
-def _value_or_initial(name: str, arguments: str) -> OpDef:
+def _value_or_initial(name: str, variable: str) -> OpDef:
     return OpDef(
         name,
-        arguments,
+        f"{variable} initial_value:T",
         _value_or_initial_type,
         types={"T": ALL},
         kernels=all_devices_but_strings(_bind_value_or_initial),
         is_stateful=True,
         access=Access.QUERY,
         gradient=NOT_DIFFERENTIABLE,
+        samples=(f"{sample_of(variable)}, f(3, 2) * 2",),
     )
 
 
-INITIALIZED_REFERENCE = _value_or_initial("InitializedValue", "ref:T initial_value:T")
-INITIALIZED_HANDLE = _value_or_initial(
-    "ResourceInitializedValue", "resource:resource initial_value:T"
-)
+INITIALIZED_REFERENCE = _value_or_initial("InitializedValue", REFERENCE)
+INITIALIZED_HANDLE = _value_or_initial("ResourceInitializedValue", RESOURCE)
 """The value of a variable, or its initial one while it has none: where TensorFlow asks
 whether it is initialized, and makes a condition."""
 
@@ -214,23 +227,24 @@ def _update(function: str) -> Bind:
     return bind
 
 
-def _writer(name: str, arguments: str, bind: Bind, dtypes: Any) -> OpDef:
+def _writer(name: str, variable: str, bind: Bind, dtypes: Any) -> OpDef:
     return OpDef(
         name,
-        arguments,
+        f"{variable} value:T",
         _written,
         types={"T": dtypes},
         kernels=all_devices(bind, dtypes),
         is_stateful=True,
         access=Access.ASSIGN if bind is _copy else Access.UPDATE,
         gradient=NOT_DIFFERENTIABLE,
+        samples=(f"{sample_of(variable)}, f(3, 2)",),
     )
 
 
 def _write(name: str, bind: Bind, dtypes: Any) -> Write:
     return Write(
-        _writer(name, "ref:T value:T", bind, dtypes),
-        _writer(f"{name}VariableOp", "resource:resource value:T", bind, dtypes),
+        _writer(name, REFERENCE, bind, dtypes),
+        _writer(f"{name}VariableOp", RESOURCE, bind, dtypes),
     )
 
 
@@ -264,19 +278,18 @@ def _count(lock: threading.Lock, xp: Any, variable: Any, limit: int, out: Any) -
         xp.add(variable, 1, variable)
 
 
-def _counter(name: str, arguments: str) -> OpDef:
+def _counter(name: str, variable: str) -> OpDef:
     return OpDef(
         name,
-        arguments,
+        variable,
         _count_type,
         types={"T": INDEX},
         kernels=all_devices(_bind_count),
         is_stateful=True,
         access=Access.UPDATE,
         gradient=NOT_DIFFERENTIABLE,
+        samples=(f"{sample_of(variable, 'at(3)')}, limit=9, T=int32",),
     )
 
 
-COUNT_UP_TO = Write(
-    _counter("CountUpTo", "ref:T"), _counter("ResourceCountUpTo", "resource:resource")
-)
+COUNT_UP_TO = Write(_counter("CountUpTo", REFERENCE), _counter("ResourceCountUpTo", RESOURCE))
