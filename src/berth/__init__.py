@@ -75,7 +75,7 @@ from berth.ops.arrays.array import (
     stop_gradient,
 )
 from berth.ops.arrays.broadcasting import broadcast_to
-from berth.ops.arrays.filling import fill, one_hot, ones, range, zeros
+from berth.ops.arrays.filling import fill, ones, range, zeros
 from berth.ops.arrays.filling import ones_like_v2 as ones_like
 from berth.ops.arrays.filling import zeros_like_v2 as zeros_like
 from berth.ops.arrays.gathering import gather_v2 as gather
@@ -91,6 +91,7 @@ from berth.ops.arrays.metadata import size_v2 as size
 from berth.ops.arrays.moving import pad_v2 as pad
 from berth.ops.arrays.moving import tile
 from berth.ops.arrays.moving import transpose_v2 as transpose
+from berth.ops.arrays.one_hot import one_hot
 from berth.ops.arrays.partitions import dynamic_partition, dynamic_stitch
 from berth.ops.arrays.rearranging import repeat, reverse, reverse_sequence, roll
 from berth.ops.arrays.scattering import (

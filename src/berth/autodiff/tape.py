@@ -20,10 +20,11 @@ from berth.graph.nest import flatten, is_nested, pack_sequence_as
 from berth.graph.recording import active_tapes, set_active_tapes
 from berth.ops.arrays.array import reshape
 from berth.ops.arrays.broadcasting import broadcast_to
-from berth.ops.arrays.filling import one_hot, ones_like, zeros, zeros_like
+from berth.ops.arrays.filling import ones_like, zeros, zeros_like
 from berth.ops.arrays.indexed_slices import total
 from berth.ops.arrays.joining import stack
 from berth.ops.arrays.metadata import shape as shape_of
+from berth.ops.arrays.one_hot import one_hot
 from berth.ops.builder import current
 from berth.ops.compose import is_tensor
 from berth.ops.opdef import Attrs

@@ -13,7 +13,7 @@ from berth.eager.tensor import EagerTensor
 from berth.eager.transfers import Transfers
 from berth.graph.tensor import SymbolicTensor
 from berth.lru import LRUCache
-from berth.ops.arrays.array import pack
+from berth.ops.arrays.stacking import pack
 from berth.ops.convert import dtype_of, frozen
 from berth.ops.convert_eager import to_array_eager
 from berth.ops.opdef import OpDef

@@ -26,7 +26,8 @@ from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, record, watch_variable
 from berth.graph.tensor import SymbolicTensor
 from berth.ops import builder
-from berth.ops.arrays.array import CONST, pack
+from berth.ops.arrays.array import CONST
+from berth.ops.arrays.stacking import pack
 from berth.ops.convert import dtype_of, frozen, to_array
 from berth.ops.opdef import Access, Attrs, OpDef
 from berth.ops.signature import check_types, shape_error, wanted_types

@@ -86,7 +86,7 @@ from berth.ops.arrays.array import (
 from berth.ops.arrays.broadcasting import broadcast_to
 from berth.ops.arrays.depth import depth_to_space_v1 as depth_to_space
 from berth.ops.arrays.depth import space_to_depth_v1 as space_to_depth
-from berth.ops.arrays.filling import fill, one_hot, ones, ones_like, range, zeros, zeros_like
+from berth.ops.arrays.filling import fill, ones, ones_like, range, zeros, zeros_like
 from berth.ops.arrays.gathering import gather, where, where_v2
 from berth.ops.arrays.grids import linspace, meshgrid, sequence_mask, unravel_index
 from berth.ops.arrays.grids import linspace as lin_space
@@ -95,6 +95,7 @@ from berth.ops.arrays.indexing import boolean_mask, newaxis
 from berth.ops.arrays.joining import concat, split, stack, unstack
 from berth.ops.arrays.metadata import rank, shape, size
 from berth.ops.arrays.moving import pad, tile, transpose
+from berth.ops.arrays.one_hot import one_hot
 from berth.ops.arrays.partitions import dynamic_partition, dynamic_stitch, invert_permutation
 from berth.ops.arrays.placeholders import placeholder, placeholder_with_default
 from berth.ops.arrays.rearranging import repeat, reverse, roll

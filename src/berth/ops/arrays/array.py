@@ -1,4 +1,4 @@
-"""Constants, `identity`, `stack`, and changes of shape without a copy: `reshape`, `squeeze`."""
+"""Constants, `identity`, and changes of shape without a copy: `reshape`, `squeeze`."""
 
 from __future__ import annotations
 
@@ -11,24 +11,20 @@ from berth.dtypes import ALL, as_dtype
 from berth.ops import arrays
 from berth.ops.builder import apply
 from berth.ops.compose import (
-    convert,
     is_eager,
     is_eager_or_function,
     is_integer,
-    scope,
-    type_of,
 )
 from berth.ops.convert import dtype_of, frozen, to_array
 from berth.ops.convert_eager import to_array_eager
 from berth.ops.gradient import RecordedOp, gradient
-from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, Call, Launch, OpDef, OutputType, Typed
+from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, OpDef, OutputType, Typed
 from berth.ops.rules import (
     INDEX,
     ShapeMismatch,
     all_devices_but_strings,
     bind_nothing,
     like_first,
-    merge_all,
     shape_of_value,
 )
 from berth.ops.shape import Dims, TensorShape, bracketed, read_dims
@@ -348,58 +344,3 @@ def squeeze(
 @gradient(SQUEEZE)
 def _squeeze_gradient(op: RecordedOp, grad: Any) -> Any:
     return reshape(grad, arrays.metadata.shape(op.inputs[0]))
-
-
-# --- joining along a new axis -------------------------------------------------------------
-
-
-def _packed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    def at_run(k: int) -> str:
-        return (
-            f"Shapes of all inputs must match: values[0].shape = {bracketed(inputs[0].dims)} "
-            f"!= values[{k}].shape = {bracketed(inputs[k].dims)}"
-        )
-
-    dims = merge_all(inputs, at_run)
-    if dims is None:
-        return ((inputs[0].dtype.base_dtype, None),)
-    axis = attrs["axis"] % (len(dims) + 1)
-    return ((inputs[0].dtype.base_dtype, (*dims[:axis], len(inputs), *dims[axis:])),)
-
-
-def _bind_pack(launch: Launch) -> Call:
-    out = launch.outputs[0]
-    axis = launch.attrs["axis"] % out.ndim
-    wide = tuple(launch.xp.expand_dims(array, axis) for array in launch.inputs)
-    return launch.xp.concatenate, (wide, axis, out)
-
-
-PACK = OpDef(
-    "Pack",
-    "values:T*",
-    _packed,
-    types=ANY,
-    kernels=all_devices_but_strings(_bind_pack),
-    samples=("f(2, 3), f(2, 3), axis=-1",),
-    large_samples=("large, large, axis=1",),
-)
-
-
-def pack(values: Any, axis: int = 0, name: str | None = None) -> Tensor:
-    """Join tensors of one shape along a new axis; what is no tensor becomes one.
-
-    >>> pack([[1, 2], [3, 4]], axis=1).numpy().tolist()
-    [[1, 3], [2, 4]]
-    """
-    known = next((t for t in map(type_of, values) if t is not None), None)
-    with scope("stack", name) as inner:
-        tensors = tuple(
-            convert(value, None if type_of(value) else known, str(position))
-            for position, value in enumerate(values)
-        )
-        return apply(PACK, tensors, {"axis": axis}, inner)
-
-
-@gradient(PACK)
-def _pack_gradient(op: RecordedOp, grad: Any) -> Any:
-    return arrays.joining.unstack(grad, len(op.inputs), op.attrs["axis"])

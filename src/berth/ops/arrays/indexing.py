@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from berth.dtypes import DType, bool_, int16, int32, int64
-from berth.ops.arrays.array import constant, pack, reshape, squeeze
+from berth.ops.arrays.array import constant, reshape, squeeze
 from berth.ops.arrays.gathering import gather, where
 from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.arrays.slicing import STRIDED_SLICE
+from berth.ops.arrays.stacking import pack
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, is_integer, scope, type_of
 from berth.ops.reductions.reduction import reduce_prod

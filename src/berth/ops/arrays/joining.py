@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from berth.dtypes import ALL, int8, int32
-from berth.ops.arrays.array import ANY, PACK, identity, pack
+from berth.ops.arrays.array import ANY, identity
 from berth.ops.arrays.metadata import axis_size, shape
+from berth.ops.arrays.stacking import PACK, pack
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer, is_tensor, scope, type_of
 from berth.ops.gradient import RecordedOp, gradient

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from berth.ops.arrays.array import either_name, pack
+from berth.ops.arrays.array import either_name
 from berth.ops.arrays.gathering import where_v2
 from berth.ops.arrays.metadata import shape
+from berth.ops.arrays.stacking import pack
 from berth.ops.compose import convert, scope, type_of
 from berth.ops.elementwise.arithmetic import multiply, truediv
 from berth.ops.elementwise.compare import greater_equal

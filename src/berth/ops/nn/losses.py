@@ -11,11 +11,12 @@ from typing import Any
 
 from berth.dtypes import FLOATING, float16, float32
 from berth.ops.arrays.any_rank import Around
-from berth.ops.arrays.array import either_name, pack, reshape, stop_gradient
+from berth.ops.arrays.array import either_name, reshape, stop_gradient
 from berth.ops.arrays.filling import zeros_like
 from berth.ops.arrays.gathering import where_v2
 from berth.ops.arrays.metadata import shape
 from berth.ops.arrays.moving import transpose
+from berth.ops.arrays.stacking import pack
 from berth.ops.builder import apply
 from berth.ops.compose import convert, convert_like, scope
 from berth.ops.elementwise.arithmetic import add
