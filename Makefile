@@ -60,10 +60,11 @@ format: $(READY)
 api: $(READY)
 	$(BIN)/python dev/make_api.py
 
-# The same for docs/: operations, command line, environment variables, errors, cards.
+# The same for docs/: operations, command line, environment variables, errors, cards, layers.
 reference: $(READY)
 	$(BIN)/python docs/make_ops.py
 	$(BIN)/python dev/make_reference.py
+	$(BIN)/python dev/make_architecture.py
 
 $(DOCS): $(USABLE)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -8,15 +8,17 @@ their functions use. A test compares the page with what this would write.
 
 from __future__ import annotations
 
+import doctest
 import importlib
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import CodeType
 from typing import Any, NamedTuple
 
 import berth
-from berth.dtypes import COMPLEX, FLOATING, INTEGERS, DType, bool_, string
-from berth.ops.opdef import CATALOGUE, NOT_DIFFERENTIABLE, OpDef
+from berth.dtypes import COMPLEX, FLOATING, INTEGERS, DType, bool_, resource, string
+from berth.ops.builder import Builder, current, enter, leave
+from berth.ops.opdef import CATALOGUE, NOT_DIFFERENTIABLE, Attrs, OpDef
 
 PAGE = Path(__file__).with_name("ops.md")
 NAMES = Path(__file__).with_name("tensorflow-names.txt")
@@ -29,6 +31,8 @@ OPERATIONS = (
     "berth.variables.",
 )
 """Where the functions live that are made of operations."""
+MADE_FROM_ARGUMENTS = ("Const",)
+"""Operations that only turn arguments into tensors."""
 KINDS = {
     "float": FLOATING,
     "int": INTEGERS,
@@ -56,7 +60,10 @@ def by_depth(name: str) -> tuple[int, str]:
 
 def both_faces(homes: tuple[str, ...] = OPERATIONS) -> list[Named]:
     """List the functions of both faces that live in some modules, by their main names."""
-    v2, v1 = public_functions("berth", homes), public_functions("berth.compat.v1", homes)
+    v2, v1 = (
+        public_functions("berth", homes),
+        public_functions("berth.compat.v1", homes),
+    )
     found = [Named(each, v2.get(each, []), v1.get(each, [])) for each in {**v2, **v1}]
     functions = [each for each in found if not isinstance(each.function, type)]
     return sorted(functions, key=lambda each: f"{each.main_name()} {not each.new}".lower())
@@ -79,37 +86,37 @@ def public_functions(face: str, homes: tuple[str, ...]) -> dict[Callable[..., An
     return found
 
 
-def used_by(function: Callable[..., Any]) -> list[OpDef]:
-    """List the operations that a function of ours applies, itself or through its helpers."""
-    seen: set[Any] = set()
-    used: dict[OpDef, None] = {}
+class Recorder:
+    """A builder that notes the operations which pass through it to another."""
 
-    def look(each: Any, home: str) -> None:
-        code = getattr(each, "__code__", None)
-        if code is None or each in seen:
-            return
-        seen.add(each)
-        for cell in each.__closure__ or ():
-            if isinstance(cell.cell_contents, OpDef):
-                used[cell.cell_contents] = None
-        for name in _names(code):
-            value = each.__globals__.get(name)
-            if isinstance(value, OpDef):
-                used[value] = None
-            elif isinstance(value, dict) and all(isinstance(v, OpDef) for v in value.values()):
-                used.update(dict.fromkeys(value.values()))
-            elif getattr(value, "__module__", None) == home and name.startswith("_"):
-                look(value, home)
+    def __init__(self, builder: Builder) -> None:
+        self.used: dict[OpDef, None] = {}
+        self._builder = builder
 
-    look(function, function.__module__)
-    return list(used)
+    def apply(self, op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> Any:
+        self.used[op] = None
+        return self._builder.apply(op, inputs, attrs, name)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._builder, name)
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
+def used_by(function: Callable[..., Any]) -> list[str]:
+    """List the operations that the example in a function's docstring applies to tensors."""
+    example = doctest.DocTestParser().get_doctest(
+        function.__doc__ or "",
+        dict(vars(sys.modules[function.__module__])),
+        "",
+        None,
+        0,
+    )
+    recorder = Recorder(current())
+    enter(recorder)
+    try:
+        doctest.DocTestRunner(verbose=False).run(example, out=lambda text: None)
+    finally:
+        leave(recorder)
+    return [op.name for op in recorder.used if op.name not in MADE_FROM_ARGUMENTS]
 
 
 def types_of(dtypes: tuple[DType, ...]) -> str:
@@ -121,8 +128,11 @@ def devices_of(op: OpDef) -> str:
     """Say which devices run an operation, and for which elements."""
     parts = []
     allowed: tuple[DType, ...] | None = None
-    if op.type_position is not None:
-        allowed = op.types[str(op.arguments[op.type_position].type)]
+    first = op.arguments[op.type_position or 0].type if op.arguments else None
+    if isinstance(first, DType) and first != resource:  # a variable may hold any type
+        allowed = (first,)
+    elif op.type_position is not None:
+        allowed = op.types[str(first)]
     for device in ("CPU", "GPU"):
         dtypes = tuple(t for k in op.kernels if k.device_type == device for t in k.dtypes)
         dtypes = tuple(t for t in dtypes if allowed is None or t in allowed)
@@ -145,7 +155,7 @@ def functions_table() -> Iterator[str]:
     yield "| `import berth as tf` | `import berth.compat.v1 as tf` | operations |"
     yield "|---|---|---|"
     for function, new, old in both_faces():
-        ops = ", ".join(op.name for op in used_by(function)) or "made of others"
+        ops = ", ".join(used_by(function)) or "—"
         older = "the same" if sorted(new) == sorted(old) else _listed(old) or "—"
         yield f"| {_listed(new) or '—'} | {older} | {ops} |"
 
@@ -195,17 +205,19 @@ def page() -> str:
         [
             "# Operations",
             "",
-            "Written by `docs/make_ops.py` from the code itself.",
+            "Written by `make reference` from the code itself.",
             "",
             f"## The {len(CATALOGUE)} operations",
             "",
-            "What a graph is made of. A gradient of — means that none goes back through it.",
+            "What a graph is made of. A gradient of — means that it is not differentiable.",
             "",
             *operations_table(),
             "",
             "## The functions that make them",
             "",
-            "Names under `tf`; several names of one function are in one row.",
+            "Names under `tf`; several names of one function are in one row. The operations "
+            "are those that the example in the function's documentation runs; — means none, "
+            "or in a graph.",
             "",
             *functions_table(),
             "",
