@@ -11,7 +11,7 @@ from berth.public import public_v2
 
 
 class _Sender:
-    """A capsule, as the object that NumPy asks for one."""
+    """A capsule, as the object that `numpy.from_dlpack` takes."""
 
     def __init__(self, capsule: Any) -> None:
         self._capsule = capsule

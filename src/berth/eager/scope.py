@@ -1,4 +1,4 @@
-"""The verbs of TensorFlow 2 that speak to whoever is building: scopes and conversions."""
+"""Scopes and conversions of TensorFlow 2, for graphs and eager programs alike."""
 
 from __future__ import annotations
 

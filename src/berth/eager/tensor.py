@@ -35,7 +35,7 @@ class EagerTensor(ValueOperators, Tensor):
         shares: object = None,
     ) -> None:
         self.array = array
-        """The bytes, on the device. Nobody may write to them."""
+        """The bytes, on the device; never written to."""
         # `assign`: of a slice of a variable, and there only, what writes to that slice.
         self.place = place
         self.dtype = dtype
@@ -43,7 +43,7 @@ class EagerTensor(ValueOperators, Tensor):
         self._host = host
         """The value on the host, if it is known there."""
         self.shares = shares
-        """What its bytes belong to, and has to know that they are still looked at."""
+        """The lease of the variable whose bytes these are: it keeps them from being written."""
 
     # --- what it is -----------------------------------------------------------------------
 
@@ -202,7 +202,7 @@ class EagerTensor(ValueOperators, Tensor):
         raise AttributeError("Tensor.name is undefined when eager execution is enabled.")
 
     def consumers(self) -> NoReturn:
-        """Fail: nobody knows who has used it."""
+        """Fail: an eager tensor has no list of the operations that take it."""
         raise NotImplementedError(
             "Tensor.consumers is undefined when eager execution is enabled."
         )

@@ -1,8 +1,8 @@
-"""What stands for a variable of TensorFlow 2: its memory, and its type.
+"""Handles of eager variables: their memory and type.
 
-Reading gives a tensor over the variable's own bytes. A write looks whether such a tensor is
-still around; if so the variable moves to other bytes first, and the tensor keeps what it
-was. So reading costs nothing, and neither does writing as long as nobody looks.
+Reading gives a tensor over the variable's own bytes. While such a tensor exists, a write moves
+the variable to other bytes first (copy on write), and the tensor keeps its value. So reading
+copies nothing, and writing copies only what is still read.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from berth.run.launch import new_array
 
 
 class _Lease:
-    """Held by every tensor that looks at a variable's bytes."""
+    """Held by every tensor over a variable's bytes."""
 
     __slots__ = ("__weakref__",)
 
 
 class Handle:
-    """What stands for a variable where an operation takes one: its memory, and its type.
+    """A variable as the input of an operation: its memory and type.
 
     It is to a function what a `VariableSlot` is to a session.
     """
@@ -66,7 +66,7 @@ class Handle:
         self.trainable = trainable
         self._lease: weakref.ref[_Lease] | None = None
         self.lock = threading.RLock()
-        """Held by whoever writes, and by functions that read while they run."""
+        """Held while the variable is written, and by functions that read it while they run."""
         self.variable: Callable[[], Any] = lambda: None
         """Gives the variable that it stands for."""
         self.place: Device = first.place
@@ -101,7 +101,7 @@ class Handle:
             return EagerTensor(self.array, self.place, self.attrs["dtype"], shares=lease)
 
     def prepare_write(self, dims: Any = None) -> None:
-        """Leave the bytes to the tensors that look at them; `dims`: all will be new."""
+        """Move to other bytes if tensors share these; `dims`: all will be written."""
         is_seen = self._lease is not None and self._lease() is not None
         is_whole = dims is not None
         if not is_seen and (not is_whole or dims == self.array.shape):

@@ -2,8 +2,8 @@
 
 A call feeds the arguments and what the body takes from outside, on the devices where they
 are, and gets results on the devices that computed them. Within another graph, the body is
-copied into it. Where a tape looks on, the forward run also gives what the backward one will
-need; that one is traced when it is first asked for.
+copied into it. On a tape, the forward run also returns what the backward one will need; that
+one is traced on first use.
 """
 
 from __future__ import annotations

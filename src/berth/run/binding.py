@@ -300,7 +300,8 @@ class Binding:
     @property
     def is_current(self) -> bool:
         """Whether the variables are still where they were."""
-        return all(slot.array is array for slot, array in self._may_move)
+        moved = [slot for slot, array in self._may_move if slot.array is not array]
+        return not moved
 
     def finish(self) -> list[Any]:
         """Return what the caller gets, after a run."""

@@ -23,6 +23,7 @@ import numpy as np
 
 from berth.errors import CancelledError
 from berth.run.binding import Binding
+from berth.run.fp_errors import ignore_fp_errors
 from berth.run.stage import BoundStage
 from berth.run.threads import n_cores, share_cores, wait_uninterrupted
 
@@ -40,23 +41,25 @@ class Executor:
 
     def run(self, binding: Binding, feeds: Sequence[Any], run_stage: Any = None) -> list[Any]:
         """Run a plan once; return the fetched values."""
-        with np.errstate(all="ignore"):
-            try:
-                binding.begin(feeds)
-                if run_stage is not None:
-                    for stage in binding.stages:
-                        run_stage(stage)
-                elif is_concurrent(binding) and not self._is_closed:
-                    self._run_on_workers(binding)
-                else:
-                    for stage in binding.stages:
-                        stage.run()
-                return binding.finish()
-            except BaseException:
-                binding.give_up()
-                raise
-            finally:
-                binding.end()
+        return ignore_fp_errors(self._run, (binding, feeds, run_stage))
+
+    def _run(self, binding: Binding, feeds: Sequence[Any], run_stage: Any) -> list[Any]:
+        try:
+            binding.begin(feeds)
+            if run_stage is not None:
+                for stage in binding.stages:
+                    run_stage(stage)
+            elif is_concurrent(binding) and not self._is_closed:
+                self._run_on_workers(binding)
+            else:
+                for stage in binding.stages:
+                    stage.run()
+            return binding.finish()
+        except BaseException:
+            binding.give_up()
+            raise
+        finally:
+            binding.end()
 
     def _run_on_workers(self, binding: Binding) -> None:
         run = _Run(binding.stages)
