@@ -153,6 +153,14 @@ def test_libraries_are_known_in_one_place(library, allowed):
     assert users <= allowed
 
 
+@pytest.mark.parametrize("path", MODULES, ids=module_name)
+def test_planning_and_running_know_no_operation(path):
+    """What they need of an operation is a fact of its definition (`ops.opdef`)."""
+    if layer_of(module_name(path)) in ("graph", "plan", "run"):
+        named = [imported for _, imported in imports_of(path) if imported.count(".") > 2]
+        assert [imported for imported in named if imported.startswith("berth.ops.")] == []
+
+
 def test_environment_is_read_in_one_place():
     readers = {module_name(path) for path in MODULES if "os.environ" in path.read_text()}
     assert readers == {"berth.front.context", "berth.tools.commands", "berth.tools.run.command"}

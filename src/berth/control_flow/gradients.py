@@ -34,7 +34,8 @@ from berth.ops.arrays.indexed_slices import as_dense
 from berth.ops.builder import current
 from berth.ops.flow.calls import CASE, CHOICES, FOR_EACH, IF, LOOPS
 from berth.ops.gradient import RecordedOp, gradient, takes_none
-from berth.ops.state.variables import READ, variable_of
+from berth.ops.opdef import variable_of
+from berth.ops.state.variables import READ
 
 
 class _BackwardBody:

@@ -15,7 +15,6 @@ from berth.ops.arrays.filling import zeros
 from berth.ops.arrays.joining import stack
 from berth.ops.arrays.placeholders import PLACEHOLDER
 from berth.ops.builder import current
-from berth.ops.flow.calls import follow
 from berth.ops.state.variables import HANDLE
 
 
@@ -70,4 +69,6 @@ def _call_now(op: Operation, inputs: Sequence[Any]) -> list[Any]:
         assert output is not None
         return stack(column) if column else zeros([0, *(output.dims or ())], output.dtype)
 
-    return follow(op.definition, op.attrs, inputs, run, stacked)
+    follow = op.definition.follow
+    assert follow is not None, f"{op.name} has no subgraphs"
+    return follow(op.attrs, inputs, run, stacked)

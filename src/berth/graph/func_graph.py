@@ -21,13 +21,10 @@ from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, record, watch_variable
 from berth.graph.tensor import SymbolicTensor
-from berth.ops.arrays.array import CONST, IDENTITY
-from berth.ops.arrays.placeholders import PLACEHOLDER
 from berth.ops.compose import is_tensor
-from berth.ops.opdef import Access, Attrs, OpDef
+from berth.ops.opdef import Access, Attrs, GraphOps, OpDef, Source, variable_of
 from berth.ops.operators import ValueOperators
 from berth.ops.shape import TensorShape
-from berth.ops.state.variables import variable_of
 
 _WRITES = (Access.ASSIGN, Access.UPDATE)
 
@@ -126,7 +123,7 @@ class FuncGraph(Graph):
 
     def _placeholder(self, dtype: Any, dims: Any, name: str) -> SymbolicTensor:
         attrs = {"dtype": dtype, "shape": TensorShape(dims)}
-        return self._add_apart(PLACEHOLDER, attrs, name)
+        return self._add_apart(GraphOps.placeholder, attrs, name)
 
     def _add_apart(self, op: OpDef, attrs: Attrs, name: str) -> SymbolicTensor:
         """Add an operation that none of the open scopes is about."""
@@ -148,7 +145,8 @@ class FuncGraph(Graph):
         if inner is None or inner.op.name not in self.by_name:
             inner = self._inner[id(outer)] = self._captured(outer)
         if active_tapes() and outer.dtype is not resource:
-            record(IDENTITY, [outer], [inner], {})  # gradients find their way out again
+            # Gradients find their way out again.
+            record(GraphOps.identity, [outer], [inner], {})
         return inner
 
     def _captured(self, outer: Any) -> SymbolicTensor:
@@ -156,14 +154,14 @@ class FuncGraph(Graph):
         if is_variable(outer):
             return self._captured_handle(variable_behind(outer))
         if op is not None and self._is_copied(op):
-            return self._add_apart(CONST, op.attrs, op.name.rpartition("/")[2])
+            return self._add_apart(op.definition, op.attrs, op.name.rpartition("/")[2])
         inner = self._placeholder(outer.dtype.base_dtype, outer.dims, "captured")
         self.captures.append((outer, inner))
         return inner
 
     def _is_copied(self, op: Operation) -> bool:
         """Tell whether what an operation outside gives is here too, and need not be fed."""
-        return op.definition is CONST
+        return op.definition.source is Source.CONSTANT
 
     def _captured_handle(self, handle: Any) -> SymbolicTensor:
         known = self._inner.get(id(handle))

@@ -26,10 +26,8 @@ from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, record, watch_variable
 from berth.graph.tensor import SymbolicTensor
 from berth.ops import builder
-from berth.ops.arrays.array import CONST
-from berth.ops.arrays.stacking import pack
 from berth.ops.convert import dtype_of, frozen, to_array
-from berth.ops.opdef import Access, Attrs, OpDef
+from berth.ops.opdef import Access, Attrs, GraphOps, OpDef
 from berth.ops.signature import check_types, shape_error, wanted_types
 from berth.public import public
 
@@ -163,9 +161,10 @@ class Graph(Lookup):
     def _convert(self, value: Any, dtype: Any, name: str) -> SymbolicTensor:
         if isinstance(value, list | tuple) and _holds_tensors(value):
             with self.as_default():
-                return cast(SymbolicTensor, pack(value, name=name))
+                return cast(SymbolicTensor, GraphOps.pack(value, name=name))
         array = frozen(to_array(value, dtype))
-        return self._add(CONST, (), {"dtype": dtype_of(array), "value": array}, name).outputs[0]
+        attrs = {"dtype": dtype_of(array), "value": array}
+        return self._add(GraphOps.constant, (), attrs, name).outputs[0]
 
     def convert(self, value: Any, dtype: Any = None, name: str | None = None) -> SymbolicTensor:
         """Return a value as a tensor of this graph; tensors as they are."""

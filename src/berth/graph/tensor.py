@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from berth.dtypes import DType
 from berth.graph.default_session import session_for
+from berth.ops.opdef import Source
 from berth.ops.operators import Tensor
 from berth.ops.shape import Dims, TensorShape, merge, read_dims, text
 
@@ -49,7 +50,8 @@ class SymbolicTensor(Tensor):
     @property
     def value(self) -> Any:
         """The value, if it is a constant."""
-        return self.op.attrs["value"] if self.op.type == "Const" else None
+        is_constant = self.op.definition.source is Source.CONSTANT
+        return self.op.attrs["value"] if is_constant else None
 
     def get_shape(self) -> TensorShape:
         """Return the shape, as far as it is known."""

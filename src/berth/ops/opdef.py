@@ -94,6 +94,13 @@ Perform = Callable[[Sequence[Any], Attrs], Sequence[Any]]
 """From arrays of the host: the outputs, arrays of the host too."""
 
 
+RunSubgraph = Callable[[int, Sequence[Any]], Sequence[Any]]
+"""Runs the subgraph at a position, given the inputs of the functional op as they are now."""
+Stack = Callable[[int, Sequence[Any]], Any]
+"""Puts the values of a row, one for each iteration, below each other."""
+Follow = Callable[[Attrs, Sequence[Any], RunSubgraph, Stack], list[Any]]
+
+
 class Kernel(NamedTuple):
     """How one type of device runs an operation, for some types of elements."""
 
@@ -152,6 +159,25 @@ class Access(Enum):
     """Ask about it, not for its value."""
 
 
+class Source(Enum):
+    """Where the values of an operation come from that computes nothing."""
+
+    CONSTANT = "constant"
+    """Its attribute ``value``."""
+    PLACEHOLDER = "placeholder"
+    """What is fed to a run."""
+    VARIABLE = "variable"
+    """Memory that outlives a run."""
+
+
+def variable_of(tensor: Any) -> Any:
+    """Return the operation that made the variable a reference or handle stands for."""
+    op = tensor.op
+    while op.definition.source is not Source.VARIABLE:
+        op = op.inputs[0].op
+    return op
+
+
 class _NotDifferentiable:
     def __repr__(self) -> str:
         return "NOT_DIFFERENTIABLE"
@@ -168,11 +194,14 @@ class OpDef:
         "arguments",
         "elementwise",
         "flops",
+        "follow",
         "gradient",
         "host_inputs",
         "infer",
         "is_alias",
         "is_call",
+        "is_identity",
+        "is_loop",
         "is_metadata",
         "is_source",
         "is_stateful",
@@ -183,6 +212,7 @@ class OpDef:
         "samples",
         "shape_inputs",
         "simple_type",
+        "source",
         "type_position",
         "types",
     )
@@ -198,8 +228,16 @@ class OpDef:
     """Needs the shape of its input only."""
     is_stateful: bool
     """Gives other values in other runs: kept on its device, and never folded."""
+    source: Source | None
+    """Where its values come from, if they come from outside of the plan."""
     is_source: bool
-    """Its values come from outside of the plan: a constant, a feed, a variable."""
+    """Whether they do."""
+    is_identity: bool
+    """The output is the input, which the placer puts beside it."""
+    follow: Follow | None
+    """Runs the subgraphs of a functional op, as values decide; returns its outputs."""
+    is_loop: bool
+    """Whether those are run again and again."""
     is_call: bool
     """It runs graphs of its own, the *bodies* in its attributes, as values decide."""
     perform: Perform | None
@@ -234,8 +272,10 @@ class OpDef:
         is_alias: bool = False,
         is_metadata: bool = False,
         is_stateful: bool = False,
-        is_source: bool = False,
-        is_call: bool = False,
+        source: Source | None = None,
+        is_identity: bool = False,
+        follow: Follow | None = None,
+        is_loop: bool = False,
         perform: Perform | None = None,
         access: Access | None = None,
         flops: Callable[[Sequence[Typed], Sequence[Typed]], float] | None = None,
@@ -254,8 +294,12 @@ class OpDef:
         self.is_alias = is_alias
         self.is_metadata = is_metadata
         self.is_stateful = is_stateful
-        self.is_source = is_source
-        self.is_call = is_call
+        self.source = source
+        self.is_source = source is not None
+        self.is_identity = is_identity
+        self.follow = follow
+        self.is_loop = is_loop
+        self.is_call = follow is not None
         self.perform = perform
         self.access = access
         self.flops = flops
@@ -304,6 +348,16 @@ class OpDef:
 
     def __repr__(self) -> str:
         return f"<OpDef {self.name}>"
+
+
+class GraphOps:
+    """The operations that graphs make by themselves, set where they are declared."""
+
+    constant: OpDef
+    placeholder: OpDef
+    identity: OpDef
+    pack: Callable[..., Any]
+    """Joins tensors and values along a new axis."""
 
 
 CATALOGUE: dict[str, OpDef] = {}

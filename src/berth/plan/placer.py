@@ -26,7 +26,6 @@ from typing import Any
 
 from berth.dtypes import resource
 from berth.graph.operation import Operation
-from berth.ops.arrays.array import IDENTITY
 from berth.plan import placement_errors as errors
 from berth.plan.candidates import Candidates, Found, Kind
 from berth.plan.groups import Clash, Groups, ResourceClash, variable_inputs
@@ -230,7 +229,7 @@ class _Placer:
     def _input_to_follow(self, op: Operation) -> Operation | None:
         """Return the input beside which an operation should be, if it is of that sort."""
         definition = op.definition
-        if definition.is_metadata or (definition is IDENTITY and self._only_passes_on(op)):
+        if definition.is_metadata or (definition.is_identity and self._only_passes_on(op)):
             return op.inputs[0].op
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from berth.graph.operation import Operation
-from berth.ops.arrays.placeholders import PLACEHOLDER
+from berth.ops.opdef import Source
 from berth.plan.plan import Request
 
 
@@ -29,7 +29,7 @@ def needed_ops(request: Request, done: frozenset[Operation] = frozenset()) -> li
 
 def waits_of(op: Operation) -> Sequence[Operation]:
     """Return the control inputs of an operation; a placeholder is fed, and waits for none."""
-    return () if op.definition is PLACEHOLDER else op.control_inputs
+    return () if op.definition.source is Source.PLACEHOLDER else op.control_inputs
 
 
 def _number(op: Operation) -> int:

@@ -19,12 +19,9 @@ from berth.dtypes import DType, resource
 from berth.errors import InvalidArgumentError, OpError
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
-from berth.ops.arrays.array import CONST
-from berth.ops.arrays.placeholders import PLACEHOLDER
 from berth.ops.evaluate import evaluate
-from berth.ops.opdef import Access
+from berth.ops.opdef import Access, Source, variable_of
 from berth.ops.shape import Dims, bracketed, is_known
-from berth.ops.state.variables import variable_of
 from berth.plan.plan import Plan, Request, Step, Storage, Value
 
 FOLD_AT_MOST = 2**16
@@ -106,7 +103,7 @@ class _Specializer:
             value.storage = Storage.FEED
             value.value = self._known.values.get(tensor)
             self._values[tensor] = value
-            if not feed.is_computed and tensor.op.definition is not PLACEHOLDER:
+            if not feed.is_computed and tensor.op.definition.source is not Source.PLACEHOLDER:
                 self._overridden.add(tensor)
             self._infers = self._infers or dims != tensor.dims or bool(self._overridden)
 
@@ -115,12 +112,12 @@ class _Specializer:
         definition = op.definition
         if not definition.is_source:
             return False
-        if definition is PLACEHOLDER:
+        if definition.source is Source.PLACEHOLDER:
             return self._must_be_fed(op)
         tensor = op.outputs[0]
         if tensor in self._values:
             return True
-        if definition is CONST:
+        if definition.source is Source.CONSTANT:
             if self._is_blocked(op):
                 self._block(op)
             else:

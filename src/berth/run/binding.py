@@ -22,9 +22,8 @@ from berth.backends.base import Array, Stream
 from berth.devices.device import Device
 from berth.dtypes import string
 from berth.graph.operation import Operation
-from berth.ops.arrays.array import CONST
 from berth.ops.dispatch import bind
-from berth.ops.opdef import Access, Call, Launch
+from berth.ops.opdef import Access, Call, Launch, Source
 from berth.plan.layout import LARGE
 from berth.plan.partition import HOST
 from berth.plan.plan import Copy, Plan, Stage, Step, Storage, Value
@@ -120,7 +119,7 @@ class Binding:
                 self._arrays[value] = slot.array
                 if self._state.moves:
                     self._may_move.append((slot, slot.array))
-            elif value.tensor.op.definition is CONST:
+            elif value.tensor.op.definition.source is Source.CONSTANT:
                 self._arrays[value] = self._state.constant(value.tensor, value.device)
             else:  # it was folded, and another plan may have another value for it
                 self._arrays[value] = self._state.make_constant(

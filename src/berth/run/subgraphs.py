@@ -21,7 +21,6 @@ from berth.graph.func_graph import FuncGraph
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
 from berth.lru import LRUCache
-from berth.ops.flow.calls import LOOPS, follow
 from berth.ops.opdef import Attrs, OpDef
 from berth.ops.shape import Dims, bracketed, is_known
 from berth.plan.plan import Feed, Request
@@ -129,7 +128,9 @@ class FunctionalOps:
             output = attrs["bodies"][-1].outputs[attrs["n_variables"] + number]
             return _stacked(output, column, is_asked_for=number < attrs["n_rows"])
 
-        return follow(op.definition, attrs, inputs, run_body, stack)
+        follow = op.definition.follow
+        assert follow is not None, f"{op.name} has no subgraphs"
+        return follow(attrs, inputs, run_body, stack)
 
     def _bodies(
         self, op: Operation, attrs: Attrs, wanted: frozenset[int], is_traced: bool
@@ -171,7 +172,7 @@ def _wanted_of_bodies(
 ) -> list[tuple[Subgraph, list[SymbolicTensor | None]]]:
     """Say of each body which of its outputs a call has to have."""
     bodies: Sequence[Subgraph] = attrs["bodies"]
-    if definition not in LOOPS:
+    if not definition.is_loop:
         return [(body, _only(body.outputs, wanted)) for body in bodies]
     n_variables = attrs["n_variables"]
     # All variables are, to go on with; the count stands between them and the rows.

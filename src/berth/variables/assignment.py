@@ -16,9 +16,9 @@ from berth.ops.arrays.array import expand_dims
 from berth.ops.arrays.indexed_slices import IndexedSlices
 from berth.ops.arrays.scattering import in_batch
 from berth.ops.compose import convert
-from berth.ops.opdef import Attrs, OpDef
+from berth.ops.opdef import Attrs, OpDef, variable_of
 from berth.ops.state.scatter import SCATTERS
-from berth.ops.state.variables import ASSIGNMENTS, COUNT_UP_TO, variable_of
+from berth.ops.state.variables import ASSIGNMENTS, COUNT_UP_TO
 from berth.public import public_v1
 
 WRITES = {**ASSIGNMENTS, **SCATTERS}

@@ -18,7 +18,15 @@ from berth.ops.compose import (
 from berth.ops.convert import dtype_of, frozen, to_array
 from berth.ops.convert_eager import to_array_eager
 from berth.ops.gradient import RecordedOp, gradient
-from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, OpDef, OutputType, Typed
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    GraphOps,
+    OpDef,
+    OutputType,
+    Source,
+    Typed,
+)
 from berth.ops.rules import (
     INDEX,
     ShapeMismatch,
@@ -46,10 +54,11 @@ CONST = OpDef(
     "",
     _constant_type,
     kernels=_NOTHING,
-    is_source=True,
+    source=Source.CONSTANT,
     gradient=NOT_DIFFERENTIABLE,
     samples=("dtype=float32, value=f(2)",),
 )
+GraphOps.constant = CONST
 
 
 @public("constant")
@@ -116,8 +125,10 @@ IDENTITY = OpDef(
     types=ANY,
     kernels=_NOTHING,
     is_alias=True,
+    is_identity=True,
     samples=("f(2, 3)",),
 )
+GraphOps.identity = IDENTITY
 STOP_GRADIENT = OpDef(
     "StopGradient",
     "input:T",

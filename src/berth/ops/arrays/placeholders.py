@@ -8,7 +8,15 @@ from typing import Any
 from berth.dtypes import ALL, as_dtype
 from berth.ops.builder import apply
 from berth.ops.gradient import RecordedOp, gradient
-from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, OpDef, OutputType, Typed
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    GraphOps,
+    OpDef,
+    OutputType,
+    Source,
+    Typed,
+)
 from berth.ops.rules import all_devices_but_strings, bind_nothing, merge_dims
 from berth.ops.shape import TensorShape
 from berth.ops.types import DTypeLike, ShapeLike, Tensor, TensorLike
@@ -24,10 +32,11 @@ PLACEHOLDER = OpDef(
     "",
     _placeholder_type,
     kernels=all_devices_but_strings(bind_nothing),
-    is_source=True,
+    source=Source.PLACEHOLDER,
     gradient=NOT_DIFFERENTIABLE,
     samples=("dtype=float32, shape=TensorShape([2])",),
 )
+GraphOps.placeholder = PLACEHOLDER
 
 
 @public_v1("placeholder")

@@ -10,7 +10,7 @@ from berth.ops import arrays
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope, type_of
 from berth.ops.gradient import RecordedOp, gradient
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
+from berth.ops.opdef import Attrs, Call, GraphOps, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import all_devices_but_strings, merge_all
 from berth.ops.shape import bracketed
 from berth.ops.types import Tensor
@@ -61,6 +61,9 @@ def pack(values: Any, axis: int = 0, name: str | None = None) -> Tensor:
             for position, value in enumerate(values)
         )
         return apply(PACK, tensors, {"axis": axis}, inner)
+
+
+GraphOps.pack = pack
 
 
 @gradient(PACK)

@@ -17,7 +17,7 @@ call is the one of its kind that is stateful.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -25,9 +25,115 @@ import numpy as np
 
 from berth.dtypes import int32
 from berth.errors import InvalidArgumentError
-from berth.ops.opdef import Attrs, Infer, OpDef, OutputType, all_devices
+from berth.ops.opdef import (
+    Attrs,
+    Follow,
+    Infer,
+    OpDef,
+    OutputType,
+    RunSubgraph,
+    Stack,
+    all_devices,
+)
 from berth.ops.rules import bind_nothing, check_rank
 from berth.ops.shape import Dims, bracketed
+
+# --- running their subgraphs ----------------------------------------------------------------
+
+
+def _follow_if(
+    attrs: Attrs, values: Sequence[Any], run: RunSubgraph, stack: Stack
+) -> list[Any]:
+    _check_choice(values[0])
+    return list(run(0 if values[0] else 1, values))
+
+
+def _follow_case(
+    attrs: Attrs, values: Sequence[Any], run: RunSubgraph, stack: Stack
+) -> list[Any]:
+    _check_choice(values[0])
+    position, n_bodies = int(np.asarray(values[0]).item()), len(attrs["bodies"])
+    return list(run(position if 0 <= position < n_bodies else n_bodies - 1, values))
+
+
+def _follow_while(
+    attrs: Attrs, values: Sequence[Any], run: RunSubgraph, stack: Stack
+) -> list[Any]:
+    current = list(values)
+    return _loop(attrs, current, 0, _while_true(run, current), run, stack)
+
+
+def _follow_each(
+    attrs: Attrs, values: Sequence[Any], run: RunSubgraph, stack: Stack
+) -> list[Any]:
+    return _loop(attrs, list(values), 1, _elements_of(attrs, values), run, stack)
+
+
+def _loop(
+    attrs: Attrs,
+    current: list[Any],
+    first: int,
+    iterations: Iterator[Sequence[Any]],
+    run: RunSubgraph,
+    stack: Stack,
+) -> list[Any]:
+    """Run the body once for each iteration; the loop variables begin at `first`."""
+    n_variables, body = attrs["n_variables"], attrs["bodies"][-1]
+    columns: list[list[Any]] = [[] for _ in body.outputs[n_variables:]]
+    count = 0
+    for elements in iterations:
+        current[first + n_variables : first + n_variables + len(elements)] = elements
+        outputs = run(len(attrs["bodies"]) - 1, current)
+        current[first : first + n_variables] = outputs[:n_variables]
+        for column, value in zip(columns, outputs[n_variables:], strict=True):
+            column.append(value)
+        count += 1
+    rows = [
+        stack(number, column[::-1] if attrs["reverse"] else column)
+        for number, column in enumerate(columns)
+    ]
+    return [*current[first : first + n_variables], count, *rows]
+
+
+def _check_choice(choice: Any) -> None:
+    if prod(tuple(choice.shape)) != 1:
+        raise InvalidArgumentError(
+            None, None, f"The second input must be a scalar, but it has shape {_text(choice)}"
+        )
+
+
+def _text(value: Any) -> str:
+    return bracketed(tuple(value.shape))
+
+
+def _while_true(run: RunSubgraph, current: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    while True:
+        [holds] = run(0, current)
+        if len(holds.shape):
+            raise InvalidArgumentError(
+                None, None, f"The condition of a loop must be a scalar, and not {_text(holds)}"
+            )
+        if not holds:
+            return
+        yield ()
+
+
+def _elements_of(attrs: Attrs, values: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    count, first = int(values[0]), 1 + attrs["n_variables"]
+    sequences = values[first : first + attrs["n_sequences"]]
+    for sequence in sequences:
+        if len(sequence) < count:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"Trying to access element {len(sequence)} in a list with {len(sequence)} "
+                "elements.",
+            )
+    for position in range(count - 1, -1, -1) if attrs["reverse"] else range(count):
+        yield [sequence[position] for sequence in sequences]
+
+
+# --- definitions ----------------------------------------------------------------------------
 
 
 class Kind(NamedTuple):
@@ -37,14 +143,17 @@ class Kind(NamedTuple):
     stateless: OpDef
 
 
-def _kind(name: str, arguments: str, infer: Infer, sample: str) -> Kind:
+def _kind(
+    name: str, arguments: str, infer: Infer, sample: str, follow: Follow, is_loop: bool = False
+) -> Kind:
     def define(prefix: str, is_stateful: bool) -> OpDef:
         return OpDef(
             f"{prefix}{name}",
             arguments,
             infer,
             kernels=all_devices(bind_nothing),
-            is_call=True,
+            follow=follow,
+            is_loop=is_loop,
             is_stateful=is_stateful,
             samples=(sample,),
         )
@@ -81,8 +190,16 @@ def _chosen_types(inputs: Sequence[Any], attrs: Attrs) -> Sequence[OutputType]:
 
 
 _TWO_BRANCHES = "f(2, 3), bodies=[subgraph((2, 3), ()), subgraph((2, 3), ())]"
-IF = _kind("If", "cond:bool input:Any*", _chosen_types, f"np.array(True), {_TWO_BRANCHES}")
-CASE = _kind("Case", "branch_index:int32 input:Any*", _chosen_types, f"at(1), {_TWO_BRANCHES}")
+IF = _kind(
+    "If", "cond:bool input:Any*", _chosen_types, f"np.array(True), {_TWO_BRANCHES}", _follow_if
+)
+CASE = _kind(
+    "Case",
+    "branch_index:int32 input:Any*",
+    _chosen_types,
+    f"at(1), {_TWO_BRANCHES}",
+    _follow_case,
+)
 
 # --- loops ----------------------------------------------------------------------------------
 
@@ -119,89 +236,16 @@ WHILE = _kind(
     "input:Any*",
     _loop_types,
     f"f(2), bodies=[subgraph(()), subgraph((2,))], {_ONE_VARIABLE}",
+    _follow_while,
+    is_loop=True,
 )
 FOR_EACH = _kind(
     "ForEach",
     "count:int32 input:Any*",
     _each_types,
     f"at(4), f(2), f(4, 3), bodies=[subgraph((2,), (3,))], n_sequences=1, {_ONE_VARIABLE}",
+    _follow_each,
+    is_loop=True,
 )
 CHOICES = (*IF, *CASE)
 LOOPS = (*WHILE, *FOR_EACH)
-
-# --- doing them -----------------------------------------------------------------------------
-
-RunBody = Callable[[int, Sequence[Any]], Sequence[Any]]
-"""Runs the body at a position, given the inputs of the call as they are now."""
-Stack = Callable[[int, Sequence[Any]], Any]
-"""Puts the values of a row, one for each iteration, below each other."""
-
-
-def follow(
-    definition: OpDef, attrs: Attrs, values: Sequence[Any], run: RunBody, stack: Stack
-) -> list[Any]:
-    """Do a call: decide by values which body to run, and how often; return its outputs."""
-    if definition in CHOICES:
-        return list(run(_chosen(definition, attrs, values[0]), values))
-    n_variables = attrs["n_variables"]
-    body = attrs["bodies"][-1]
-    current = list(values)
-    columns: list[list[Any]] = [[] for _ in body.outputs[n_variables:]]
-    is_each = definition in FOR_EACH
-    first = 1 if is_each else 0
-    iterations = _elements_of(attrs, values) if is_each else _while_true(run, current)
-    count = 0
-    for elements in iterations:
-        current[first + n_variables : first + n_variables + len(elements)] = elements
-        outputs = run(len(attrs["bodies"]) - 1, current)
-        current[first : first + n_variables] = outputs[:n_variables]
-        for column, value in zip(columns, outputs[n_variables:], strict=True):
-            column.append(value)
-        count += 1
-    rows = [
-        stack(number, column[::-1] if attrs["reverse"] else column)
-        for number, column in enumerate(columns)
-    ]
-    return [*current[first : first + n_variables], count, *rows]
-
-
-def _chosen(definition: OpDef, attrs: Attrs, choice: Any) -> int:
-    if prod(tuple(choice.shape)) != 1:
-        raise InvalidArgumentError(
-            None, None, f"The second input must be a scalar, but it has shape {_text(choice)}"
-        )
-    if definition in IF:
-        return 0 if choice else 1
-    position, n_bodies = int(np.asarray(choice).item()), len(attrs["bodies"])
-    return position if 0 <= position < n_bodies else n_bodies - 1
-
-
-def _text(value: Any) -> str:
-    return bracketed(tuple(value.shape))
-
-
-def _while_true(run: RunBody, current: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    while True:
-        [holds] = run(0, current)
-        if len(holds.shape):
-            raise InvalidArgumentError(
-                None, None, f"The condition of a loop must be a scalar, and not {_text(holds)}"
-            )
-        if not holds:
-            return
-        yield ()
-
-
-def _elements_of(attrs: Attrs, values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    count, first = int(values[0]), 1 + attrs["n_variables"]
-    sequences = values[first : first + attrs["n_sequences"]]
-    for sequence in sequences:
-        if len(sequence) < count:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"Trying to access element {len(sequence)} in a list with {len(sequence)} "
-                "elements.",
-            )
-    for position in range(count - 1, -1, -1) if attrs["reverse"] else range(count):
-        yield [sequence[position] for sequence in sequences]

@@ -26,8 +26,10 @@ from berth.ops.opdef import (
     Launch,
     OpDef,
     OutputType,
+    Source,
     Typed,
     all_devices,
+    variable_of,
 )
 from berth.ops.rules import INDEX, all_devices_but_strings, bind_nothing, merge_dims
 from berth.ops.shape import Dims, bracketed
@@ -47,7 +49,7 @@ VARIABLE = OpDef(
     _reference_type,
     kernels=all_devices(bind_nothing),
     is_stateful=True,
-    is_source=True,
+    source=Source.VARIABLE,
     gradient=NOT_DIFFERENTIABLE,
     samples=("dtype=float32, shape=TensorShape([3, 2])",),
 )
@@ -57,7 +59,7 @@ HANDLE = OpDef(
     _handle_type,
     kernels=all_devices(bind_nothing),
     is_stateful=True,
-    is_source=True,
+    source=Source.VARIABLE,
     gradient=NOT_DIFFERENTIABLE,
     samples=("dtype=float32, shape=TensorShape([3, 2])",),
 )
@@ -70,14 +72,6 @@ REFERENCE, RESOURCE = "ref:T", "resource:resource"
 def sample_of(variable: str, value: str = "f(3, 2)") -> str:
     """Return the sample of a variable of either kind, for `OpDef.samples`."""
     return f"{variable.partition(':')[0]}({value})"
-
-
-def variable_of(tensor: Any) -> Any:
-    """Return the operation that made the variable a reference or handle stands for."""
-    op = tensor.op
-    while op.definition is not VARIABLE and op.definition is not HANDLE:
-        op = op.inputs[0].op
-    return op
 
 
 # --- reading --------------------------------------------------------------------------
