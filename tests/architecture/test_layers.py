@@ -33,7 +33,7 @@ LAYERS = (
     "keras",
     "tools",
 )
-BASE = {"errors", "units", "callsite", "deferred", "dtypes", "lru", "public"}
+BASE = {"errors", "units", "callsite", "deferred", "dtypes", "lru", "missing", "public"}
 PUBLIC = {
     "berth",
     "__version__",

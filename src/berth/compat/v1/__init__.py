@@ -5,8 +5,6 @@ Operations are added to the default graph, and computed when a `Session` runs th
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from berth import bitwise, config, debugging, dtypes, errors, nest, strings, test
 from berth.compat.v1 import initializers, linalg, math, nn, random, train
 from berth.config import threading as _threading
@@ -14,6 +12,7 @@ from berth.eager import mode as _mode
 from berth.front.context import context as _context
 from berth.front.options import ConfigProto as _ConfigProto
 from berth.front.options import device_options as _device_options
+from berth.missing import explain_missing_names as _explain_missing_names
 from berth.public import public_v1 as _public_v1
 
 # --- written by dev/make_api.py: make api
@@ -734,10 +733,7 @@ __all__ += [
 ]
 
 
-def __getattr__(name: str) -> NoReturn:
-    """Say what there is instead of a name that is not there."""
-    near = errors.did_you_mean(name, __all__)
-    raise AttributeError(f"module 'berth.compat.v1' has no attribute {name!r}. {near}".rstrip())
+_explain_missing_names(__name__, __all__)
 
 
 @_public_v1("enable_eager_execution")

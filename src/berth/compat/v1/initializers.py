@@ -1,5 +1,7 @@
 """``tf.initializers``: first values for variables."""
 
+from berth.missing import explain_missing_names as _explain_missing_names
+
 # --- written by dev/make_api.py: make api
 # isort: split
 from berth.variables.collections import global_variables_initializer as global_variables
@@ -41,3 +43,5 @@ __all__ = [
     "zeros",
 ]
 # --- end
+
+_explain_missing_names(__name__, __all__)

@@ -1,5 +1,7 @@
 """``tf.linalg``: matrices; where TensorFlow 1 differs, as it has them."""
 
+from berth.missing import explain_missing_names as _explain_missing_names
+
 # --- written by dev/make_api.py: make api
 # isort: split
 from berth.ops.linalg.decompositions import eigh, eigvalsh, qr, svd
@@ -60,3 +62,5 @@ __all__ = [
     "triangular_solve",
 ]
 # --- end
+
+_explain_missing_names(__name__, __all__)

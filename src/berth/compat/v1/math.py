@@ -1,5 +1,7 @@
 """``tf.math``: arithmetic and its functions, as TensorFlow 1 has them."""
 
+from berth.missing import explain_missing_names as _explain_missing_names
+
 # --- written by dev/make_api.py: make api
 # isort: split
 from berth.ops.arrays.partitions import invert_permutation
@@ -245,3 +247,5 @@ __all__ = [
     "zeta",
 ]
 # --- end
+
+_explain_missing_names(__name__, __all__)

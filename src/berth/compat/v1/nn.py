@@ -1,5 +1,7 @@
 """``tf.nn``: functions for neural networks."""
 
+from berth.missing import explain_missing_names as _explain_missing_names
+
 # --- written by dev/make_api.py: make api
 # isort: split
 from berth.ops.arrays.depth import depth_to_space_v1 as depth_to_space
@@ -141,3 +143,5 @@ __all__ = [
     "zero_fraction",
 ]
 # --- end
+
+_explain_missing_names(__name__, __all__)

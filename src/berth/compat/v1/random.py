@@ -1,5 +1,7 @@
 """``tf.random``: random numbers."""
 
+from berth.missing import explain_missing_names as _explain_missing_names
+
 # --- written by dev/make_api.py: make api
 # isort: split
 from berth.ops.random.sampling import categorical, multinomial, shuffle
@@ -27,3 +29,5 @@ __all__ = [
     "uniform",
 ]
 # --- end
+
+_explain_missing_names(__name__, __all__)

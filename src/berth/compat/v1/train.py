@@ -1,5 +1,7 @@
 """``tf.train``: what counts the steps of training."""
 
+from berth.missing import explain_missing_names as _explain_missing_names
+
 # --- written by dev/make_api.py: make api
 # isort: split
 from berth.variables.global_step import (
@@ -18,3 +20,5 @@ __all__ = [
     "global_step",
 ]
 # --- end
+
+_explain_missing_names(__name__, __all__)

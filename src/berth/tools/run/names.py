@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from berth import compat
 from berth.errors import did_you_mean
+from berth.missing import instead_of
 
 ROOT = "tensorflow"
 API = Literal["v1", "v2"]
@@ -54,39 +55,6 @@ _OWN_TO_V1 = (
 """Names of TensorFlow 1 alone that berth has not, and programs often use."""
 _OF_BOTH = ("compat.", "core.", "initializers.", "python.")
 """Modules of both versions, whether or not berth has them for both."""
-
-
-_LAYERS = "Instead: variables, and the functions of tf.nn."
-_STEPS = "Instead: variable.assign_sub(rate * gradient)."
-_ARRAYS = "Instead: NumPy arrays, which every function takes."
-_INSTEAD = {
-    "app": "Instead: call main() itself.",
-    "contrib": "",
-    "data": _ARRAYS,
-    "distribute": "Instead: a tower for each GPU, under tf.device.",
-    "estimator": "",
-    "experimental.numpy": "Instead: NumPy itself.",
-    "feature_column": "",
-    "flags": "Instead: argparse.",
-    "gfile": "Instead: open().",
-    "image": _ARRAYS,
-    "io": _ARRAYS,
-    "keras": _LAYERS,
-    "layers": _LAYERS,
-    "logging": "Instead: logging.getLogger('berth').",
-    "losses": "Instead: the functions of tf.nn.",
-    "lookup": "",
-    "metrics": "",
-    "optimizers": _STEPS,
-    "profiler": "Instead: tf.RunMetadata and its timeline, in sessions.",
-    "python_io": _ARRAYS,
-    "saved_model": "Instead: np.savez of the variables' values.",
-    "summary": "",
-    "tpu": "",
-    "train": _STEPS,
-    "train.Saver": "Instead: np.savez of the variables' values.",
-}
-"""Parts of TensorFlow that berth has nothing of, and what does their work: no name is near."""
 
 
 def module_at(api: API, path: str) -> ModuleType | None:
@@ -193,10 +161,9 @@ def nearest(api: API, path: str) -> str:
     >>> nearest("v2", "Session"), nearest("v2", "nn.sigmod")
     ('berth has tf.compat.v1.Session.', "Did you mean 'nn.sigmoid'?")
     """
-    if path in _INSTEAD:
-        return _INSTEAD[path]
-    if path.startswith("train.") and path.endswith("Optimizer"):
-        return _STEPS
+    substitute = instead_of(path)
+    if substitute is not None:
+        return substitute
     around, _, last = path.rpartition(".")
     places = [place for place in _all_paths(api) if place.rpartition(".")[2] == last]
     if places:

@@ -1,0 +1,76 @@
+"""Names of TensorFlow that berth does not have: what to use instead, and the error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from berth.errors import did_you_mean, explain
+
+_LAYERS = "Instead: variables, and the functions of tf.nn."
+_STEPS = "Instead: variable.assign_sub(rate * gradient)."
+_ARRAYS = "Instead: NumPy arrays, which every function takes."
+INSTEAD = {
+    "app": "Instead: call main() itself.",
+    "contrib": "",
+    "data": _ARRAYS,
+    "distribute": "Instead: a tower for each GPU, under tf.device.",
+    "estimator": "",
+    "experimental.numpy": "Instead: NumPy itself.",
+    "feature_column": "",
+    "flags": "Instead: argparse.",
+    "gfile": "Instead: open().",
+    "image": _ARRAYS,
+    "io": _ARRAYS,
+    "keras": _LAYERS,
+    "layers": _LAYERS,
+    "logging": "Instead: logging.getLogger('berth').",
+    "losses": "Instead: the functions of tf.nn.",
+    "lookup": "",
+    "metrics": "",
+    "optimizers": _STEPS,
+    "profiler": "Instead: tf.RunMetadata and its timeline, in sessions.",
+    "python_io": _ARRAYS,
+    "saved_model": "Instead: np.savez of the variables' values.",
+    "summary": "",
+    "tpu": "",
+    "train": _STEPS,
+    "train.Saver": "Instead: np.savez of the variables' values.",
+}
+"""Parts of TensorFlow that berth has nothing of, and what does their work: no name is near."""
+
+
+def instead_of(path: str) -> str | None:
+    """Return what does the work of a part of TensorFlow; None if the table has no such part.
+
+    >>> instead_of("train.AdamOptimizer")
+    'Instead: variable.assign_sub(rate * gradient).'
+    """
+    if path.startswith("train.") and path.endswith("Optimizer"):
+        return _STEPS
+    return INSTEAD.get(path)
+
+
+def explain_missing_names(module: str, public: Sequence[str]) -> None:
+    """Give a public module a ``__getattr__`` that raises an error with advice.
+
+    It is set here, and not written in the module: there, type checkers would take it to mean
+    that the module has every name.
+    """
+
+    def refuse(name: str) -> NoReturn:
+        first_line = f"module {module!r} has no attribute {name!r}"
+        if name.startswith("__"):  # Python itself looks for these
+            raise AttributeError(first_line)
+        place = module.removeprefix("berth").removeprefix(".compat.v1").removeprefix(".")
+        path = f"{place}.{name}" if place else name
+        substitute = instead_of(path)
+        if substitute is None:
+            near = did_you_mean(name, public)
+            raise AttributeError(f"{first_line}. {near}".rstrip())
+        raise AttributeError(
+            explain(first_line, f"berth does not have tf.{path}. {substitute}".rstrip())
+        )
+
+    vars(sys.modules[module])["__getattr__"] = refuse

@@ -1,0 +1,43 @@
+"""A name that berth does not have is an error that says so, and what there is instead."""
+
+from __future__ import annotations
+
+import pytest
+
+from berth.compat import v1
+
+MISSING = {
+    "optimizer": (
+        lambda: v1.train.GradientDescentOptimizer,
+        "module 'berth.compat.v1.train' has no attribute 'GradientDescentOptimizer'\n"
+        "  berth does not have tf.train.GradientDescentOptimizer. "
+        "Instead: variable.assign_sub(rate * gradient).",
+    ),
+    "saver": (
+        lambda: v1.train.Saver,
+        "module 'berth.compat.v1.train' has no attribute 'Saver'\n"
+        "  berth does not have tf.train.Saver. Instead: np.savez of the variables' values.",
+    ),
+    "module": (
+        lambda: v1.layers,
+        "module 'berth.compat.v1' has no attribute 'layers'\n"
+        "  berth does not have tf.layers. Instead: variables, and the functions of tf.nn.",
+    ),
+    "misspelled": (
+        lambda: v1.nn.rellu,
+        "module 'berth.compat.v1.nn' has no attribute 'rellu'. Did you mean 'relu' or 'crelu' or 'relu6'?",
+    ),
+}
+
+
+@pytest.mark.parametrize(("use", "message"), MISSING.values(), ids=MISSING)
+def test_missing_name_is_explained(use, message):
+    with pytest.raises(AttributeError) as caught:
+        use()
+    assert str(caught.value) == message
+
+
+def test_missing_dunder_is_a_plain_error():
+    with pytest.raises(AttributeError) as caught:
+        v1.nn.__wrapped__  # noqa: B018
+    assert str(caught.value) == "module 'berth.compat.v1.nn' has no attribute '__wrapped__'"
