@@ -59,3 +59,13 @@ def test_nothing_is_logged_where_it_runs_as_asked(sim, caplog):
     tf.strings.join(["a", "b"])
     assert x.device.endswith("GPU:1")
     assert messages(caplog) == []
+
+
+def test_why_takes_eager_values(sim):
+    sim("2xT4")
+    with tf.device("/GPU:1"):
+        held = [(tf.constant([1.0]), "tensor"), (tf.Variable([1.0]), "variable")]
+    for value, what in held:
+        assert tf.why(value).startswith(f"This eager {what} is on GPU:1\n")
+    with pytest.raises(TypeError, match="takes a tensor or an operation"):
+        tf.why(3)

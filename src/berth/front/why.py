@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from berth.errors import explain
 from berth.front.context import context
 from berth.graph.default_session import get_default_session
 from berth.graph.graph import Graph
@@ -18,9 +19,13 @@ def why(tensor_or_op: Any) -> str:
     """Explain where an operation runs, and what made it so.
 
     The answer is the default session's, or that of the session that last placed the graph.
-    If none has, it is what a session without options would do.
+    If none has, it is what a session without options would do. Of an eager tensor or variable
+    it is the device that holds it, and the rule by which that was chosen.
     """
     item = tensor_or_op
+    device = getattr(item, "device", None)
+    if isinstance(device, str) and not hasattr(item, "graph") and hasattr(item, "numpy"):
+        return _why_eager(type(item).__name__, device)
     if hasattr(item, "as_graph_element"):
         item = item.as_graph_element()
     op = item if isinstance(item, Operation) else getattr(item, "op", None)
@@ -29,6 +34,16 @@ def why(tensor_or_op: Any) -> str:
             f"berth.why() takes a tensor or an operation of a graph, and not {tensor_or_op!r}."
         )
     return _placement(op).why(op)
+
+
+def _why_eager(kind: str, device: str) -> str:
+    what = "variable" if "Variable" in kind else "tensor"
+    return explain(
+        f"This eager {what} is on {device.partition('/device:')[2]}",
+        "An eager operation runs on the device of the variable that it reads or writes, else "
+        "on the one that tf.device requests, else on the first with a kernel for it.",
+        "tf.debugging.set_log_device_placement(True) logs the device of each operation.",
+    )
 
 
 def _placement(op: Operation) -> Placement:
