@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from berth.tools.cli import main
+from berth.tools.cli import _COMMANDS, command_parser, main
 
 
 @pytest.fixture(autouse=True)
@@ -178,7 +178,7 @@ def test_top_says_if_nothing_is_in_use(capsys, monkeypatch, tmp_path):
 
 WATCH = """
 import signal, sys
-from berth.tools.cli import main
+from berth.tools.cli import _COMMANDS, command_parser, main
 
 # Whoever started this may have had it ignore the signal: take it up again.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -250,3 +250,23 @@ def test_watch_takes_sensible_times(capsys, seconds):
     with pytest.raises(SystemExit):
         main(["top", f"--watch={seconds}"])
     assert "from 0.1 to 3600 seconds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["devcies"], "there is no command 'devcies'. Did you mean 'devices'?"),
+        (["frobnicate"], "There are run, check, devices, limits, top, completion."),
+        (["run", "--growht", "x.py"], "lists them. Did you mean '--growth'?"),
+    ],
+)
+def test_mistyped_word_gets_a_suggestion(capsys, words, told):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert told in capsys.readouterr().err
+
+
+def test_every_command_is_listed():
+    commands = next(a for a in command_parser()._actions if a.dest == "command")
+    assert tuple(sorted(commands.choices)) == tuple(sorted(_COMMANDS))

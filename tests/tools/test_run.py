@@ -382,7 +382,7 @@ WRONG = {
     "unknown option": (
         ["--gpu", "1", "x.py"],
         USAGE
-        + "berth run: error: --gpu is no option of this command: `berth run --help` lists them.\n",
+        + "berth run: error: --gpu is no option of this command: `berth run --help` lists them. Did you mean '--gpus'?\n",
     ),
     "unknown option beside -m": (
         ["-x", "-m", "x"],

@@ -468,3 +468,16 @@ def test_claim_ends_with_the_program(used, tmp_path):
     ]
     assert ended == [2, -signal.SIGABRT]
     assert used() == [0.0, 0.0, 0.0]
+
+
+def test_card_that_is_shared_is_told(tmp_path, holders):
+    asked = ("--gpus", "3", "--memory", "4GiB", "-c")
+    assert holders(*asked, HOLDS) == "0,1,2"
+    second = berth(
+        tmp_path, "run", "--sim", "3xT4", "--gpus", "1", "--memory", "4GiB", "-c", "pass"
+    )
+    assert second.code == 0
+    assert re.match(
+        r"berth run: --gpus 1: not so many GPUs are free; GPU \d is shared\. pid \d+ \(",
+        second.err,
+    )

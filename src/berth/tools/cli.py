@@ -13,9 +13,11 @@ from importlib import import_module
 from typing import Any
 
 from berth import __version__
+from berth.errors import did_you_mean
 from berth.tools.run import command as run_command
 
 _LARGEST_MATMUL = 8192
+_COMMANDS = ("run", "check", "devices", "limits", "top", "completion")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -24,6 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words[:1] == ["run"]:
         return run_command.main(words[1:])
     parser = command_parser()
+    if words and not words[0].startswith("-") and words[0] not in _COMMANDS:
+        near = did_you_mean(words[0], _COMMANDS) or f"There are {', '.join(_COMMANDS)}."
+        parser.error(f"there is no command {words[0]!r}. {near}")
     args = parser.parse_args(words)
     if args.command is None:
         parser.print_help()

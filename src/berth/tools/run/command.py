@@ -21,7 +21,8 @@ from typing import Any
 
 from berth.backends.machine import Machine
 from berth.backends.sim import SimBackend
-from berth.errors import MachineSpecError
+from berth.devices.out_of_memory import process_line
+from berth.errors import MachineSpecError, did_you_mean
 from berth.front.context import Context, context
 from berth.tools.output import answering, show
 from berth.tools.run import memory_table, uses_report
@@ -33,6 +34,7 @@ from berth.units import format_bytes, parse_share
 
 _ON_PATH = str(Path(__file__).with_name("on_path"))
 _WITH_VALUE = ("--sim", "--gpus", "--memory", "--api")
+_WITHOUT_VALUE = ("--growth", "--log-placement", "--soft", "--report", "--check", "--verbose")
 _PROGRAM_KINDS = {"-m": "a module", "-c": "code"}
 _SWITCHES = {
     "growth": "BERTH_GROWTH",
@@ -61,8 +63,10 @@ def main(words: Sequence[str]) -> int:
     describe(parser)
     args, unknown = parser.parse_known_args(own)
     if unknown and unknown[0] not in _PROGRAM_KINDS:
+        near = did_you_mean(unknown[0], [*_WITH_VALUE, *_WITHOUT_VALUE])
         parser.error(
-            f"{unknown[0]} is no option of this command: `berth run --help` lists them."
+            f"{unknown[0]} is no option of this command: `berth run --help` lists them. "
+            f"{near}".rstrip()
         )
     if program is None:
         if own and own[-1] in _PROGRAM_KINDS:
@@ -150,6 +154,10 @@ def run(args: argparse.Namespace, program: Program) -> int:
     except (OSError, SyntaxError, ValueError, LookupError, RuntimeError) as error:
         _say(_complaint(error, program.target))
         return 2 if isinstance(error, OSError | MachineSpecError | GpusTextError) else 1
+    if choice is not None:
+        for gpu, others in choice.shared.items():
+            lines = " ".join(map(process_line, others))
+            _say(f"--gpus {args.gpus}: not so many GPUs are free; GPU {gpu} is shared. {lines}")
     if args.verbose:
         _say(verdict.explain(file))
         if choice is not None:

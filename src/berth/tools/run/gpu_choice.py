@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from berth.backends.base import PlatformIndex
+from berth.backends.base import PlatformIndex, ProcessInfo
 from berth.backends.sim import SimBackend
 from berth.devices.device import Device
 from berth.devices.devices import Devices
-from berth.devices.out_of_memory import process_line
+from berth.devices.out_of_memory import other_processes, process_line
 from berth.errors import explain
 from berth.memory.limits import default_limit
 from berth.tools.devices import device_ranges, why_hidden
@@ -27,6 +27,8 @@ class Choice:
     def __init__(self, gpus: Sequence[PlatformIndex], claimed_bytes: int = 0) -> None:
         self.gpus = gpus
         self.claimed_bytes = claimed_bytes
+        self.shared: dict[PlatformIndex, list[ProcessInfo]] = {}
+        """The other processes on those of a count that are not free."""
         self.backend: SimBackend | None = None
 
 
@@ -121,6 +123,10 @@ def _claim(
         raise ValueError(_no_room(n_gpus, len(gpus), planned, backend, memory))
     choice = Choice(gpus, min(backend.claimed(gpu) for gpu in gpus))
     choice.backend = backend
+    for gpu in gpus:
+        others = other_processes(planned[gpu])
+        if others:
+            choice.shared[gpu] = others
     return choice
 
 
