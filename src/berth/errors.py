@@ -110,6 +110,8 @@ class OutOfMemoryError(ResourceExhaustedError):
         """The other processes on the card."""
         self.dump: str = figures["dump"]
         """TensorFlow's own account, with its map."""
+        self.may_fit_later: bool = figures.get("may_fit_later", False)
+        """Whether it would fit if no run held a workspace."""
         self._figures = figures
 
     def worded(self, message: str) -> OutOfMemoryError:

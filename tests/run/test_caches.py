@@ -13,7 +13,6 @@ import berth.compat.v1 as tf
 from berth.lru import cache_info
 from berth.plan.plan import Feed, Request
 from berth.run.engine import MAX_PLANS, MAX_RUNNERS
-from berth.run.resources import Resources
 from berth.run.segments import MAX_SEGMENTS
 
 
@@ -101,18 +100,17 @@ def test_evicted_runner_still_counts_while_it_runs():
     x = tf.placeholder(tf.float32, [None])
     y = tf.square(x)
     with tf.Session() as session:
-        resources: Resources = session._engine._resources
         runner = session._engine.runner(Request((y,), (), (Feed(x, (3,)),)))
         seen = []
 
         def run_stage(stage):
             runner.release()
-            seen.append(resources.is_running)
+            seen.append(runner.n_running)
             stage.run()
 
         runner.run([np.ones(3, np.float32)], run_stage)
-        assert seen == [True]
-        assert not resources.is_running
+        assert seen == [1]
+        assert runner.n_running == 0
 
 
 def test_fetches_find_a_new_runner_after_eviction():

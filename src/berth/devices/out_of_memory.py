@@ -25,7 +25,7 @@ from berth.memory.buffer import Buffer, Holder
 from berth.memory.chunks import Chunk, rounded
 from berth.memory.dump import human_bytes, out_of_memory_log
 from berth.memory.limits import default_limit
-from berth.memory.trial import could_extend, fits_anew
+from berth.memory.trial import could_extend, could_fit_without, fits_anew
 from berth.units import format_bytes
 
 _log = logging.getLogger("berth.memory")
@@ -102,6 +102,7 @@ def tensor_does_not_fit(
         holders=[(str(chunk.holder), chunk.size) for chunk in arena.holders()],
         processes=other_processes(device),
         dump=out_of_memory_log(arena, nbytes, holder.op or holder.name),
+        may_fit_later=_may_fit_later(device, nbytes),
     )
 
 
@@ -250,6 +251,15 @@ def _advice(device: Device, nbytes: int, elsewhere: Sequence[Device]) -> Iterato
 def _has_room(device: Device, nbytes: int) -> bool:
     size, arena = rounded(nbytes), device.arena
     return arena.largest_free_bytes() >= size or could_extend(arena, size, _card_free(device))
+
+
+def _may_fit_later(device: Device, nbytes: int) -> bool:
+    """Tell whether it would fit if no run, idle or going on, held a workspace."""
+
+    def is_workspace(chunk: Chunk) -> bool:
+        return isinstance(chunk.holder, Holder) and chunk.holder.is_workspace
+
+    return could_fit_without(device.arena, rounded(nbytes), _card_free(device), is_workspace)
 
 
 def _card_free(device: Device) -> int:

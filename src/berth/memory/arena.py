@@ -46,7 +46,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from berth.callsite import CallSite, call_site
 from berth.errors import DeviceMemoryError
@@ -54,6 +54,7 @@ from berth.memory.chunks import Chunk, Region, rounded
 from berth.memory.stats import Counters, MemoryStats
 from berth.memory.tiling import Tiling
 
+T = TypeVar("T")
 FIRST_GROWTH_BYTES = 2 * 2**20
 _SPLIT_BYTES = 128 * 2**20
 """A chunk with this much to spare is split even if the rest is less than what is taken."""
@@ -242,7 +243,7 @@ class Arena:
             used = list(self._in_use.values())
         return sorted(used, key=lambda chunk: (-chunk.size, chunk.allocation_id))
 
-    def snapshot(self, look: Callable[[Arena, Counters], str]) -> str:
+    def snapshot(self, look: Callable[[Arena, Counters], T]) -> T:
         """Let a report look at the arena and its counters while nothing changes."""
         with self._lock:
             self._settle()
@@ -351,8 +352,7 @@ class Arena:
         return True
 
     def _report_collection(self) -> None:
-        # After the lock was released: the listener may look at the arena.
-        self._has_collected = False
+        self._has_collected = False  # the lock is released: the listener may look at us
         if self.options.on_collect is not None:
             self.options.on_collect()
 

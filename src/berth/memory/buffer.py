@@ -25,6 +25,8 @@ class Holder(NamedTuple):
     name: str
     op: str = ""
     where: CallSite | Mark | None = None
+    is_workspace: bool = False
+    """Whether it belongs to a run, or is kept for the next one, and goes back by itself."""
 
     def __str__(self) -> str:
         op = f" ({self.op})" if self.op else ""

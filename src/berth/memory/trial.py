@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from berth.memory.arena import Arena, nine_tenths
 from berth.memory.chunks import Chunk, rounded
@@ -45,6 +45,33 @@ def could_extend(arena: Arena, size: int, source_bytes: int) -> bool:
     if not free or not arena.options.collect_regions:
         return False
     return _would_extend(arena, size, arena.reserved_bytes - free, source_bytes + free)
+
+
+def could_fit_without(
+    arena: Arena, size: int, source_bytes: int, is_temporary: Callable[[Chunk], bool]
+) -> bool:
+    """Tell whether a request could be met if the temporary chunks were free as well."""
+    return arena.snapshot(
+        lambda still, _: _fits_without(still, size, source_bytes, is_temporary)
+    )
+
+
+def _fits_without(
+    arena: Arena, size: int, source_bytes: int, is_temporary: Callable[[Chunk], bool]
+) -> bool:
+    emptied = 0
+    for region in arena.regions:
+        together = 0
+        for chunk in region.chunks():
+            is_free = not chunk.in_use or is_temporary(chunk)
+            together = together + chunk.size if is_free else 0
+            if together >= size:
+                return True
+        if together == region.nbytes:
+            emptied += region.nbytes
+    if not arena.options.collect_regions:
+        emptied = 0
+    return _would_extend(arena, size, arena.reserved_bytes - emptied, source_bytes + emptied)
 
 
 def _would_extend(arena: Arena, size: int, reserved: int, source_bytes: int) -> bool:

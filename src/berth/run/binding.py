@@ -277,6 +277,7 @@ class Binding:
 
     def begin(self, feeds: Sequence[Any]) -> None:
         """Take what the caller gives, before a run."""
+        self._failures.clear()  # an interrupt may have ended the last run before its `end`
         for slot in self._slots:
             if not slot.is_initialized:
                 fail(uninitialized(slot.op), slot.op)

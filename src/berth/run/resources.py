@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import threading
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
@@ -28,17 +26,8 @@ class IdleMemory(Protocol):
         ...
 
 
-class Runs(Protocol):
-    """Something whose runs take memory while they go on."""
-
-    @property
-    def n_running(self) -> int:
-        """How many runs are going on."""
-        ...
-
-
 class Resources:
-    """Devices, threads, and the runs that are going on."""
+    """Devices and threads."""
 
     def __init__(
         self,
@@ -53,9 +42,6 @@ class Resources:
         self.pool = pool or Pool(n_threads or n_cores())
         self._owns_pool = pool is None
         self._idle_memory = idle_memory
-        # Weak: a runner that was evicted counts as long as a thread still runs it.
-        self._runners: weakref.WeakSet[Runs] = weakref.WeakSet()
-        self._lock = threading.Lock()
 
     @property
     def can_slice(self) -> bool:
@@ -73,18 +59,6 @@ class Resources:
             self._idle_memory.drop_idle()
         return Binding(plan, self.devices, state, self.pool)
 
-    def add(self, runner: Runs) -> None:
-        """Count the runs of a runner, as long as it lives."""
-        with self._lock:
-            self._runners.add(runner)
-
-    @property
-    def is_running(self) -> bool:
-        """Whether a run is going on that may give memory back."""
-        with self._lock:
-            runners = list(self._runners)
-        return any(runner.n_running > 0 for runner in runners)
-
     def close(self) -> None:
         """End the threads."""
         self.executor.close()
@@ -96,8 +70,8 @@ class Resources:
 def no_collection() -> Iterator[None]:
     """Hold the garbage collector off while many objects are made, and all of them kept."""
     was_enabled = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()  # inside: an interrupt right after it must not leave it off
         yield
     finally:
         if was_enabled:

@@ -28,7 +28,8 @@ def take_workspace(
     target = devices[device]
     largest = _largest(plan, device)
     op = largest.tensor.op
-    buffer = target.try_allocate(nbytes, Holder(f"workspace of {op.name}", op.type, op.where))
+    owner = Holder(f"workspace of {op.name}", op.type, op.where, is_workspace=True)
+    buffer = target.try_allocate(nbytes, owner)
     if buffer is None:
         raise workspace_does_not_fit(
             target,
