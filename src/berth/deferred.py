@@ -3,8 +3,8 @@
 Giving memory back is such work. A finalizer does it, and the garbage collector runs
 finalizers wherever a thread happens to be: also in the middle of a section that holds
 the very lock the work needs. Waiting there would be waiting for oneself, and entering
-a second time would find things half changed. So the work is put down in a queue, and
-whoever has the lock, or gets it without waiting, does it:
+a second time would find things half changed. So the work is put into a queue, and the thread
+that has the lock, or gets it without waiting, does it:
 
     with lock:
         work.drain()    # first: what follows should see its effects
@@ -18,6 +18,8 @@ Invariants:
      before the lock is released, so it is seen by the holder's `flush`.
   4. An error of the handler comes out of the call that drained. Its item is done with;
      those after it wait for the next drain.
+  5. An interrupt never leaves the lock acquired. The item that it interrupts is not handled
+     again: a handler that must be whole has to be so by itself.
 """
 
 from __future__ import annotations
@@ -40,18 +42,25 @@ class DeferredWork(Generic[T]):
         """What is not handled yet. Where calls are dear, look here before you make one."""
 
     def post(self, item: T) -> None:
-        """Hand an item over: it is handled now, or by whoever holds the lock."""
+        """Hand an item over: it is handled now, or by the thread that holds the lock."""
         self.pending.append(item)
         self.flush()
 
     def flush(self) -> None:
         """Handle all items, unless another thread, or an outer call, is at it."""
         # Again after each release: items may have come while others saw the lock taken.
-        while self.pending and self._lock.acquire(blocking=False):
+        while self.pending:
+            acquired: list[bool] = []
             try:
+                # One C call acquires the lock and notes it. After `lock.acquire()` alone, an
+                # interrupt could come before anything releases it.
+                acquired.extend(map(self._lock.acquire, (False,)))
+                if not acquired[0]:
+                    return
                 self.drain()
             finally:
-                self._lock.release()
+                if acquired and acquired[0]:
+                    self._lock.release()
 
     def drain(self) -> None:
         """Handle all items; for the holder of the lock only."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +44,9 @@ def _out_of_scope(given: Sequence[Any]) -> TypeError:
         f"{symbol} is out of scope and cannot be used here. Use return values, explicit Python "
         "locals or TensorFlow collections to access it."
     )
+
+
+_RLock: Any = type(threading.RLock())
 
 
 class FunctionState(SessionState):
@@ -122,16 +127,18 @@ class FunctionRuntime:
             check_expectations(placement, [op for op in placed if op not in fed], expectation)
 
     def _run_locked(self, runner: Any, fed: Sequence[Any]) -> Any:
-        """Run while nobody else writes to the variables that are used."""
-        for lock in self._locks:
-            lock.acquire()
+        """Run while no other thread writes to the variables that are used."""
+        # Each lock is acquired and noted, and all are released, by one C call: Ctrl-C between
+        # the two would leave a lock that is never released.
+        held: list[Any] = []
+        releases = map(_RLock.release, held)
         try:
+            held.extend(filter(_RLock.acquire, self._locks))
             for handle in self._written:
                 handle.prepare_write()
             return runner.run(fed)
         finally:
-            for lock in self._locks:
-                lock.release()
+            deque(releases, 0)
 
     def drop_idle(self) -> None:
         """Give the memory back that no call is using."""

@@ -25,7 +25,7 @@ from berth.errors import CancelledError
 from berth.run.binding import Binding
 from berth.run.fp_errors import ignore_fp_errors
 from berth.run.stage import BoundStage
-from berth.run.threads import n_cores, share_cores, wait_uninterrupted
+from berth.run.threads import n_cores, share_cores
 
 WORTH_A_THREAD = 5e-4
 """How many seconds of work make it worth while to hand them over."""
@@ -71,7 +71,12 @@ class Executor:
             run.work_for(own, share)
         except BaseException as error:
             run.stop(error)
-        wait_uninterrupted(run.wait, run.stop)
+        while True:  # not in a function: an interrupt at its start would escape
+            try:
+                run.wait()
+                break
+            except KeyboardInterrupt as error:
+                run.stop(error)
         run.let_go()
         failed, run.error = run.error, None
         try:
