@@ -23,6 +23,7 @@ and berth's, for what TensorFlow has no word for:
     BackendUnavailableError(RuntimeError) hardware asked for by name is not there
     DeviceMemoryError(MemoryError)       a device cannot reserve that many bytes
     LedgerError(RuntimeError)            the file by which processes share is not to be trusted
+        LedgerBusyError                  another process does not unlock it
     BerthWarning(UserWarning)            something was ignored, and the user should know
 
 A message starts with a line complete in itself (TensorFlow's wording where it has
@@ -176,6 +177,10 @@ class DeviceMemoryError(MemoryError):
 
 class LedgerError(RuntimeError):
     """The ledger of a simulated machine cannot be trusted, or has no room."""
+
+
+class LedgerBusyError(LedgerError):
+    """Another process has not unlocked the ledger of a simulated machine in time."""
 
 
 class BerthWarning(UserWarning):

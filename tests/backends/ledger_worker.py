@@ -12,10 +12,13 @@ has none.
 
 from __future__ import annotations
 
+import ctypes
+import importlib
 import json
 import mmap
 import os
 import random
+import shutil
 import signal
 import sys
 import time
@@ -82,6 +85,41 @@ class Server:
 
     def fork_one_that_stays(self) -> int:
         return in_child(signal.pause)
+
+    def fork_without_python(self) -> int:
+        """As a library in C does: no hook of Python's runs."""
+        pid: int = ctypes.PyDLL(None).fork()
+        if pid == 0:
+            ctypes.PyDLL(None).pause()
+        return pid
+
+    def copy_directory(self, to: str) -> None:
+        shutil.copytree(self.directory, to)
+
+    def load_berth_again(self) -> list[int]:
+        """Let a second copy of the modules look, join, and leave."""
+        for name in [name for name in sys.modules if name.startswith("berth.backends.")]:
+            del sys.modules[name]
+        again = importlib.import_module("berth.backends.ledger")
+        n_holders = [len(info.holders) for info in again.list_ledgers(self.directory)]
+        second = again.Ledger.open(MACHINE, self.directory)
+        assert second is not self.ledger
+        second.reserve(0, 5)
+        n_holders.append(len(second.holders()))
+        second.close()
+        return n_holders
+
+    def close_all_descriptors(self, own_files: list[str]) -> None:
+        """As a program does that becomes a daemon, and goes on with files of its own."""
+        os.closerange(3, 256)
+        self.own_files = [open(path, "w") for path in own_files]  # noqa: SIM115
+
+    def write_own_files(self) -> None:
+        for file in self.own_files:
+            print("mine", file=file, flush=True)
+
+    def become(self, *command: str) -> None:
+        os.execvp(command[0], command)
 
     def fork_many_that_join(self, n: int) -> list[int]:
         reader, writer = os.pipe()

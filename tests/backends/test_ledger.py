@@ -23,9 +23,9 @@ from typing import Any
 import pytest
 
 from berth.backends import ledger as ledger_module
-from berth.backends import ledger_file
-from berth.backends.ledger import Ledger, LedgerInfo, list_ledgers
-from berth.backends.ledger_notes import CardUse
+from berth.backends import ledger_directory, ledger_file
+from berth.backends.ledger import Ledger, list_ledgers
+from berth.backends.ledger_notes import CardUse, LedgerInfo
 from berth.backends.machine import Machine
 from berth.deferred import DeferredWork
 from berth.errors import DeviceMemoryError, LedgerError
@@ -52,14 +52,22 @@ class Worker:
         self.pid = self.process.pid
 
     def __call__(self, name: str, *args: Any) -> Any:
+        reply = self._ask(name, *args)
+        assert "error" not in reply, reply["error"]
+        return reply["answer"]
+
+    def error_of(self, name: str, *args: Any) -> str:
+        """Ask for something that must fail, and return the error."""
+        return str(self._ask(name, *args)["error"])
+
+    def _ask(self, name: str, *args: Any) -> dict[str, Any]:
         assert self.process.stdin
         assert self.process.stdout
         print(json.dumps([name, *args]), file=self.process.stdin, flush=True)
         ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
         assert ready, f"no answer to {name}{args}"
-        reply = json.loads(self.process.stdout.readline())
-        assert "error" not in reply, reply["error"]
-        return reply["answer"]
+        reply: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return reply
 
     def kill(self) -> None:
         self.process.kill()
@@ -307,10 +315,10 @@ def test_last_close_removes_the_files(directory, worker):
     ledger = Ledger.open(MACHINE, directory)
     other = worker()
     names = sorted(path.name.split(".")[-1] for path in directory.iterdir())
-    assert names == ["ledger", "locks"]
+    assert names == ["ledger"]
     ledger.close()
     assert other("used", 0) == 0
-    assert len(list(directory.iterdir())) == 2
+    assert len(list(directory.iterdir())) == 1
     other("close")
 
     assert list(directory.iterdir()) == []
@@ -319,7 +327,7 @@ def test_last_close_removes_the_files(directory, worker):
 def test_files_go_from_wherever_we_are(directory, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ledger = Ledger.open(MACHINE, directory.name)
-    assert len(list(directory.iterdir())) == 2
+    assert len(list(directory.iterdir())) == 1
     monkeypatch.chdir(directory)
     ledger.close()
 
@@ -336,7 +344,7 @@ def test_files_of_the_dead_are_used_again(directory, worker):
     other = worker()
     other("reserve", 0, CAPACITY)
     other.kill()
-    assert len(list(directory.iterdir())) == 2
+    assert len(list(directory.iterdir())) == 1
     ledger = Ledger.open(MACHINE, directory)
     ledger.reserve(0, CAPACITY)
     ledger.close()
@@ -346,15 +354,15 @@ def test_files_of_the_dead_are_used_again(directory, worker):
 
 def test_file_removed_while_opening_is_made_anew(directory, worker, monkeypatch):
     other = worker()
-    open_file = ledger_file._open_file
+    open_file = ledger_file.open_file
 
     def open_and_lose(path, flags):
-        monkeypatch.setattr(ledger_file, "_open_file", open_file)
+        monkeypatch.setattr(ledger_file, "open_file", open_file)
         fd = open_file(path, flags)
         other("close")
         return fd
 
-    monkeypatch.setattr(ledger_file, "_open_file", open_and_lose)
+    monkeypatch.setattr(ledger_file, "open_file", open_and_lose)
     ledger = Ledger.open(MACHINE, directory)
     third = worker()
 
@@ -369,7 +377,7 @@ def test_files_that_took_our_place_are_left_alone(directory, worker, ledger):
     other("reserve", 0, 5)
     ledger.close()
 
-    assert len(list(directory.iterdir())) == 2
+    assert len(list(directory.iterdir())) == 1
     assert len(worker()("holders")) == 2
 
 
@@ -394,10 +402,11 @@ def test_second_link_to_a_file_in_use_is_not_written(directory, worker, open_led
     other = worker()
     other("reserve", 0, 5)
     [path] = directory.glob("*.ledger")
-    path.rename(path.with_suffix(".new"))
+    os.link(path, path.with_suffix(".new"))
     open_ledger()
 
     assert other("used", 0) == 5
+    assert list(directory.iterdir()) == [path]
 
 
 def test_half_made_file_is_not_used(directory):
@@ -405,7 +414,6 @@ def test_half_made_file_is_not_used(directory):
     [path] = directory.glob("*.ledger")
     ledger.close()
     path.with_suffix(".new").write_bytes(b"half")
-    path.with_suffix(".locks").write_bytes(b"left by the dead")
     ledger = Ledger.open(MACHINE, directory)
     ledger.reserve(0, 5)
     ledger.close()
@@ -467,7 +475,7 @@ def test_directory_is_of_the_user(tmp_path, monkeypatch):
 
 def test_directory_is_in_memory_where_possible(monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: path == "/dev/shm")
-    assert ledger_file.find_directory(None) == Path(f"/dev/shm/berth-{os.geteuid()}")
+    assert ledger_directory.find_directory(None) == Path(f"/dev/shm/berth-{os.geteuid()}")
 
 
 # --- what cannot be trusted ----------------------------------------------------------
@@ -479,7 +487,6 @@ def write_file(directory, change):
     [path] = directory.glob("*.ledger")
     good = bytearray(path.read_bytes())
     ledger.close()
-    good[48:56] = bytes(8)  # the lock file is gone
     path.write_bytes(change(good))
     return path
 
@@ -500,13 +507,14 @@ def refusal(path, problem):
     )
 
 
-# Words: 0 magic, 1 version, 2 cards, 3 slots, 4 note, 5 name, 6 inode, 7 and 8 capacities,
-# 9 and 10 the name, 11 usage of card 0, 139 of card 1, 267 the first note.
+# Words: 0 magic, 1 version, 2 cards, 3 slots, 4 note, 5 name, 6 identity, 7 slots ever used, 8 and
+# 9 capacities, 10 and 11 the name, 12 usage of card 0, 140 of card 1, 268 and 396 claims, 524 the
+# first note, and the identity again at the end.
 CORRUPT = {
     "empty": (lambda data: b"", "it does not begin as a ledger does"),
     "short": (lambda data: data[:50], "it does not begin as a ledger does"),
     "magic": (word(0, 1), "it does not begin as a ledger does"),
-    "version": (word(1, 3), "it has version 3, and this berth 2"),
+    "version": (word(1, 4), "it has version 4, and this berth 3"),
     "no-cards": (
         word(2, 0),
         "0 cards, 128 slots and notes of 1104 bytes do not go together",
@@ -525,31 +533,37 @@ CORRUPT = {
         "2 cards, 128 slots and notes of 512 bytes do not go together",
     ),
     "long-name": (word(5, 2**63), "its head is longer than the file"),
-    "name-no-text": (word(9, 0xFF), "its head cannot be read"),
+    "name-no-text": (word(10, 0xFF), "its head cannot be read"),
     "other-name": (
         lambda data: data.replace(b"2xT4:1MiB", b"2xT4:1GiB"),
         "it is that of another machine, '2xT4:1GiB'",
     ),
     "capacities": (
-        word(8, 4096),
+        word(9, 4096),
         "its cards have 1,048,576, 4,096 bytes, and ours 1,048,576, 1,048,576",
     ),
-    "truncated": (lambda data: data[:-8], "it has 145,488 bytes where 145,496 belong"),
-    "longer": (lambda data: data + b"\0", "it has 145,497 bytes where 145,496 belong"),
+    "truncated": (lambda data: data[:-8], "it has 145,504 bytes where 145,512 belong"),
+    "longer": (lambda data: data + b"\0", "it has 145,513 bytes where 145,512 belong"),
     "use-beyond-capacity": (
-        word(11, CAPACITY + 1),
+        word(12, CAPACITY + 1),
         "1,048,577 bytes of card 0 are in use, and it has 1,048,576",
     ),
     "sum-beyond-capacity": (
-        lambda data: word(139, CAPACITY)(word(266, 1)(data)),
+        lambda data: word(140, CAPACITY)(word(267, 1)(data)),
         "1,048,577 bytes of card 1 are in use, and it has 1,048,576",
     ),
     "huge-use": (
-        word(266, 2**64 - 1),
+        word(267, 2**64 - 1),
         "18,446,744,073,709,551,615 bytes of card 1 are in use, and it has 1,048,576",
     ),
-    "use-without-note": (word(142, 5), "slot 3 uses card 1 and has no note"),
-    "claim-beyond-use": (word(270, 5), "slot 3 claims more of card 0 than it uses"),
+    "use-without-note": (word(143, 5), "slot 3 uses card 1 and has no note"),
+    "identity": (word(6, 7), "it ends as another file does"),
+    "notes-of-more-slots": (
+        lambda data: word(7, 0)(word(524, 2)(data)),
+        "it counts 0 used slots, and has notes of more",
+    ),
+    "countless-slots": (word(7, 129), "it counts 129 used slots, and has notes of more"),
+    "claim-beyond-use": (word(271, 5), "slot 3 claims more of card 0 than it uses"),
 }
 
 
@@ -607,7 +621,7 @@ def neighbour(tmp_path_factory):
 @pytest.mark.parametrize("kind", BAD_NOTES)
 def test_unreadable_note_of_the_living_is_refused(neighbour, kind):
     note = BAD_NOTES[kind]
-    spoil(neighbour, 8 * 523, struct.pack("=Q", len(note)) + note)
+    spoil(neighbour, 8 * 524, struct.pack("=Q", len(note)) + note)
     with pytest.raises(LedgerError) as error:
         Ledger.open(MACHINE, neighbour.parent)
     assert str(error.value) == refusal(neighbour, "the note of slot 0 cannot be read")
@@ -617,7 +631,7 @@ def test_unreadable_note_of_the_living_is_refused(neighbour, kind):
 
 
 def test_endless_note_of_the_living_is_refused(neighbour):
-    spoil(neighbour, 8 * 523, struct.pack("=Q", 2**40))
+    spoil(neighbour, 8 * 524, struct.pack("=Q", 2**40))
     with pytest.raises(LedgerError) as error:
         Ledger.open(MACHINE, neighbour.parent)
     assert str(error.value) == refusal(
@@ -630,7 +644,7 @@ def test_unreadable_note_of_the_dead_is_cleared(directory, worker):
     other("reserve", 1, 50)
     [path] = directory.glob("*.ledger")
     other.kill()
-    spoil(path, 8 * 524, b"half writ")
+    spoil(path, 8 * 525, b"half writ")
     ledger = Ledger.open(MACHINE, directory)
 
     assert ledger.used(1) == 0
@@ -640,7 +654,7 @@ def test_unreadable_note_of_the_dead_is_cleared(directory, worker):
 
 def test_use_spoiled_later_is_noticed(directory, ledger):
     [path] = directory.glob("*.ledger")
-    spoil(path, 8 * 11, struct.pack("=Q", CAPACITY + 1))
+    spoil(path, 8 * 12, struct.pack("=Q", CAPACITY + 1))
     problem = "1,048,577 bytes of card 0 are in use, and it has 1,048,576"
     with pytest.raises(LedgerError) as error:
         ledger.reserve(0, 1)
@@ -648,26 +662,6 @@ def test_use_spoiled_later_is_noticed(directory, ledger):
     with pytest.raises(LedgerError) as error:
         ledger.used(0)
     assert str(error.value) == refusal(path, problem)
-
-
-@pytest.mark.parametrize("replaced", [False, True])
-def test_lock_file_must_be_the_one(directory, worker, replaced):
-    other = worker()
-    [path] = directory.glob("*.ledger")
-    locks = path.with_suffix(".locks")
-    locks.rename(directory / "kept")
-    problem = "its lock file is missing"
-    if replaced:
-        locks.touch()
-        problem = "its lock file has been replaced"
-    with pytest.raises(LedgerError) as error:
-        Ledger.open(MACHINE, directory)
-    assert str(error.value) == refusal(path, problem)
-    (directory / "kept").rename(locks)
-    ledger = Ledger.open(MACHINE, directory)
-
-    assert len(other("holders")) == 2
-    ledger.close()
 
 
 def make_link(path):
@@ -704,10 +698,15 @@ def test_file_of_another_user_is_refused(directory):
 
 
 def directory_refusal(path, problem, advice):
-    return f"Cannot keep ledgers of simulated GPUs in {path}: {problem}.\n  {advice} {path}"
+    lines = [f"Cannot keep ledgers of simulated GPUs in {path}: {problem}.", f"{advice} {path}"]
+    return "\n  ".join(lines + [ELSEWHERE] * (advice == REMOVE))
 
 
 REMOVE = "Remove it, or have its owner do so: rm -r"
+ELSEWHERE = (
+    "BERTH_LEDGER_DIR names another place: a directory that only you may use, or one that can "
+    "be made."
+)
 
 
 @pytest.mark.parametrize("use", [lambda path: Ledger.open(MACHINE, path), list_ledgers])
@@ -955,7 +954,7 @@ class Garbage:
         self.where = where
 
     def __del__(self):
-        self.where.append(ledger_module._lock.locked())
+        self.where.append(ledger_module._lock._is_owned())
         self.give_back()
 
 

@@ -9,6 +9,8 @@ Invariants:
   3. Only `reserve` takes the lock. `release` is one `dict.pop`, which is atomic, and a
      refund that waits for nothing, so a finalizer may call it at any moment (rule 3 of
      `base`).
+  4. An exception at any moment, such as KeyboardInterrupt, leaves a region reserved and charged
+     for, or neither.
 """
 
 from __future__ import annotations
@@ -82,25 +84,29 @@ class InProcessBackend:
         with self._lock:
             if self._is_closed:
                 raise RuntimeError(f"The {self.name} backend is closed.")
-            self._charge(device, nbytes)
             try:
-                mapping = _map(nbytes)
+                mapping = _map(nbytes)  # costs nothing until it is touched
             except (OSError, ValueError, OverflowError) as error:
-                self._refund(device, nbytes)
                 memory = self.memory(device)
                 raise DeviceMemoryError(self._describe(device), nbytes, *memory) from error
             region = Region(device, _address_of(mapping), nbytes)
-            self._mappings[region] = mapping
-        return region
+            try:
+                self._charge(region)
+                self._mappings[region] = mapping
+                return region
+            except BaseException:
+                self._mappings.pop(region, None)
+                self._refund(region)
+                raise
 
-    def _charge(self, device: PlatformIndex, nbytes: int) -> None:
-        """Raise DeviceMemoryError if the device has not so much to give."""
-        memory = self.memory(device)
-        if nbytes > memory.free:
-            raise DeviceMemoryError(self._describe(device), nbytes, *memory)
+    def _charge(self, region: Region) -> None:
+        """Raise DeviceMemoryError if the device has not so much free memory."""
+        memory = self.memory(region.device)
+        if region.nbytes > memory.free:
+            raise DeviceMemoryError(self._describe(region.device), region.nbytes, *memory)
 
-    def _refund(self, device: PlatformIndex, nbytes: int) -> None:
-        """Undo a charge, at any moment: finalizers come here."""
+    def _refund(self, region: Region) -> None:
+        """Undo a charge, if it was made, at any moment: finalizers come here."""
 
     def close(self) -> None:
         with self._lock:
@@ -109,10 +115,16 @@ class InProcessBackend:
             self.release(region)
 
     def release(self, region: Region) -> None:
-        # The mapping itself goes when the last array over it does.
-        if self._mappings.pop(region, None) is None:
+        if region not in self._mappings:
             raise ValueError(f"{region} is not reserved: it was released before.")
-        self._refund(region.device, region.nbytes)
+        try:
+            # The mapping itself goes when the last array over it does.
+            self._mappings.pop(region, None)
+            self._refund(region)
+        except BaseException:
+            if region not in self._mappings:  # interrupted: finish it
+                self._refund(region)
+            raise
 
     def view(
         self,

@@ -1,64 +1,62 @@
 """The ledger of a simulated machine: how its GPUs are shared between processes.
 
-All processes of one user that name the same machine see one table, which says how many
+All processes of one user that name the same machine share one table, which says how many
 bytes of each card each process holds. A process asks before it reserves memory, and
-gives back what it releases; what a dead process held is free. `ledger_table` tells what
-is in the table, `ledger_file` how it is kept in a file and who may change it.
+returns what it releases; what a dead process held is free. `ledger_table` describes what
+is in the table, `ledger_row` what makes up this process's row, `ledger_file` how the table is
+kept in a file, which lock protects what and how it is known which processes live,
+`ledger_directory` where the files are, `ledger_claims` memory set aside before it is used.
 
 Invariants:
-  1. A process has one Ledger for each file, shared by all who open it, and one slot.
-     The last of them to close it gives up the slot, and with the last slot of all
-     processes the files go.
+  1. A process has one Ledger for each file, shared by all that open it, and one slot. (One
+     that has loaded berth twice has two, like two processes.) The last `close` leaves the
+     slot, and with the last slot of all processes the file is removed.
   2. One lock of this process guards all its ledgers: everything below that is said to
      be locked holds it. So a finalizer never runs between two tables, and no thread
      waits for the file of one ledger while it has that of another.
-  3. `release` and `close` wait for no lock, so that finalizers may call them anywhere.
-     If they come in the middle of a change they take effect right after it.
+  3. `release` and `close` wait for no lock of this process, so that finalizers may call them
+     anywhere. If they come in the middle of a change they take effect right after it; a
+     release that finds another process stopped in its turn takes effect with the next change.
   4. A forked child has no part in what it inherits. It may release and close it, which
      does nothing, since finalizers will; all else is refused. What it opens is its own.
   5. No fork happens while the lock is held.
   6. What a process takes comes out of its claims first (see `ledger_claims`).
+  7. An exception at any moment, such as KeyboardInterrupt, leaves an operation done or undone,
+     no lock taken and the row right. A caller that must know which of the two gives what it
+     reserves a key: releasing a key that is not reserved does nothing.
 """
 
 from __future__ import annotations
 
 import atexit
-import hashlib
 import os
-import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from berth.backends.ledger_claims import Claims, Wanted
-from berth.backends.ledger_file import (
-    SharedTable,
-    can_share,
+from berth.backends.ledger_claims import Wanted
+from berth.backends.ledger_directory import (
     check_directory,
+    file_name,
     find_directory,
     make_directory,
-    open_shared,
+    remove_dead,
 )
-from berth.backends.ledger_notes import Holder, Note, read_holders
+from berth.backends.ledger_file import open_shared, read_all
+from berth.backends.ledger_locks import MAX_WAIT, MAX_WAIT_SHORT, can_share
+from berth.backends.ledger_notes import Holder, LedgerInfo, Note, read_holders, read_info
+from berth.backends.ledger_row import Row
 from berth.backends.ledger_table import Layout, Table
 from berth.backends.machine import Machine
 from berth.deferred import DeferredWork
-from berth.errors import DeviceMemoryError, explain
+from berth.errors import LedgerBusyError, LedgerError, explain
 
 T = TypeVar("T")
 _Directory = str | os.PathLike[str] | None
 _Key = tuple[int, int, str]
 """A file as no other spelling of its path can hide it: directory by inode, and name."""
-
-
-class LedgerInfo(NamedTuple):
-    """A simulated machine as its ledger shows it."""
-
-    machine: str
-    capacities: tuple[int, ...]
-    holders: Sequence[Holder]
 
 
 class Ledger:
@@ -71,8 +69,9 @@ class Ledger:
         self._pid = os.getpid()
         self._table: Table | None = table
         self._users = 0
-        self._contexts: dict[int, int] = {}
-        self._claims = Claims(self.capacities)
+        self._owed: list[tuple[int, int, Hashable]] = []
+        """What is released, and has yet to leave the row."""
+        self._row = Row(table.layout)
         self._note = Note.of_this_process()
         self._ended = f"The ledger of {self.machine} is closed."
 
@@ -84,14 +83,14 @@ class Ledger:
 
         The file is kept in `directory`, or else where all processes of this user look.
         `parent_pid` is the process whose claims are as good as ours, if there is one.
-        LedgerError if what is there cannot be trusted, or there is no free slot.
+        LedgerError if what is there cannot be trusted or written, or there is no free slot.
         """
         capacities = tuple(card.memory_bytes for card in machine.cards)
         return _locked(_open, Layout(machine.name, capacities), directory, parent_pid)
 
     def close(self) -> None:
-        """Undo one `open`; at the last, give back all memory."""
-        _deferred.post(self._close)
+        """Undo one `open`; at the last, return all memory."""
+        _post(self._close)
 
     def attach(self, card: int, context_bytes: int) -> None:
         """Begin to use a card: take the memory of our context, once, until `close`.
@@ -99,13 +98,16 @@ class Ledger:
         DeviceMemoryError if there is not so much.
         """
         self._check(card, context_bytes)
-        if card not in self._contexts:
-            self._obtain(self._take_context, card, context_bytes)
+        if card not in self._row.contexts:
+            self._obtain(self._row.take_context, card, context_bytes)
 
-    def reserve(self, card: int, nbytes: int) -> None:
-        """Take bytes of a card, or raise DeviceMemoryError and change nothing."""
+    def reserve(self, card: int, nbytes: int, key: Hashable = None) -> None:
+        """Take bytes of a card, or raise DeviceMemoryError and change nothing.
+
+        With a key they are released by it, all at once.
+        """
         self._check(card, nbytes)
-        self._obtain(self._claims.take, card, nbytes)
+        self._obtain(self._row.take, card, nbytes, key)
 
     def claim(
         self, n_cards: int, wanted: Wanted, among: Sequence[int] | None = None
@@ -118,36 +120,39 @@ class Ledger:
         many good ones.
         """
         cards = range(len(self.capacities)) if among is None else among
-        return self._do(self._claims.claim, n_cards, wanted, cards)
+        return self._do(self._row.claims.claim, n_cards, wanted, cards)
 
     def claimed(self, card: int) -> int:
         """Return how many bytes of a card this process has claimed, and not taken yet."""
         self._check(card)
-        return self._do(self._claims.own, card)
+        return self._do(self._row.claims.own, card)
 
     def settle(self, card: int) -> None:
-        """Give back what is left of a claim: all that was wanted of the card is taken."""
+        """Return what is left of a claim: all that was wanted of the card is taken."""
         self._check(card)
-        self._do(self._claims.settle, card)
+        self._do(self._row.claims.settle, card)
 
     def free(self, card: int) -> int:
         """Return how many bytes of a card this process could take."""
         self._check(card)
-        return self._do(self._count_free, card)
+        return self._do(self._row.count_free, card)
 
-    def release(self, card: int, nbytes: int) -> None:
-        """Give reserved bytes back; from any thread and any finalizer, at any moment."""
+    def release(self, card: int, nbytes: int, key: Hashable = None) -> None:
+        """Return reserved bytes; from any thread and any finalizer, at any moment.
+
+        A key that is not reserved, or not any more, is nothing to release.
+        """
         self._check(card, nbytes)
-        _deferred.post(partial(self._give_back, card, nbytes))
+        _post(partial(self._return, card, nbytes, key))
 
     def is_attached(self, card: int) -> bool:
         """Tell whether this process holds its context on a card."""
-        return card in self._contexts
+        return card in self._row.contexts
 
     def used(self, card: int) -> int:
         """Return how many bytes of a card living processes hold."""
         self._check(card)
-        return self._do(self._count, card)
+        return self._do(self._row.count, card)
 
     def holders(self, card: int | None = None) -> list[Holder]:
         """List the living processes, or those that hold memory of one card."""
@@ -173,10 +178,10 @@ class Ledger:
         if not 0 < nbytes < 2**63:
             raise ValueError(f"Cannot account for {nbytes} bytes: name from 1 to 2**63 - 1.")
 
-    def _obtain(self, take: Callable[[Table, int, int], bool], card: int, n: int) -> None:
+    def _obtain(self, take: Callable[..., bool], *args: Any) -> None:
         # To look for the dead takes longer than all the rest, and is rarely needed.
-        if not self._do(take, card, n):
-            self._do(self._insist, take, card, n)
+        if not self._do(take, *args):
+            self._do(self._row.insist, take, *args)
 
     def _do(self, work: Callable[..., T], *args: Any) -> T:
         # `_locked(self._at_table, ...)` in full: this is on the way of every reservation.
@@ -184,64 +189,52 @@ class Ledger:
             with _lock:
                 if _deferred.pending:
                     _deferred.drain()
+                if self._table is not None:
+                    self._table.check_place()
                 return self._at_table(work, *args)
+        except BaseException:
+            _unlock()
+            raise
         finally:
             if _deferred.pending:
                 _deferred.flush()
 
     # All below are called with the lock held; those with a table, at that table.
 
-    def _at_table(self, work: Callable[..., T], *args: Any) -> T:
-        """Do work while no other process changes the table."""
+    def _at_table(self, work: Callable[..., T], *args: Any, seconds: float = MAX_WAIT) -> T:
+        """Do work while no other process changes the table, all of it or nothing."""
         table = self._table
         if table is None:
             raise RuntimeError(self._ended)
         try:
-            # Inside: interrupted here, we may have it. To unlock too much is harmless.
-            table.lock()
-            return work(table, *args)
-        finally:
-            table.unlock()
+            try:
+                # Inside: interrupted here, we may have it. To unlock too much is harmless.
+                table.lock(seconds)
+                if self._owed:
+                    self._return_owed(table)
+                result = work(table, *args)
+                table.commit()
+                table.unlock()
+                return result
+            except BaseException:
+                table.undo()
+                raise
+        except BaseException:  # again: an error's way out may have been interrupted
+            table.undo()
+            raise
 
-    def _take_context(self, table: Table, card: int, nbytes: int) -> bool:
-        if card not in self._contexts:
-            if not self._claims.take(table, card, nbytes):
-                return False
-            self._contexts[card] = nbytes
-        return True
-
-    def _insist(
-        self, table: Table, take: Callable[[Table, int, int], bool], card: int, nbytes: int
-    ) -> None:
-        used, total = self._count(table, card), self.capacities[card]
-        if not take(table, card, nbytes):
-            name = f"card {card} of {self.machine}"
-            raise DeviceMemoryError(name, nbytes, total - used, total)
-
-    def _give_back(self, card: int, nbytes: int) -> None:
+    def _return(self, card: int, nbytes: int, key: Hashable) -> None:
         if self._table is not None:  # otherwise it went with our slot
-            self._at_table(self._subtract, card, nbytes)
+            try:
+                self._at_table(self._row.subtract, card, nbytes, key, seconds=MAX_WAIT_SHORT)
+            except LedgerBusyError:
+                self._owed.append((card, nbytes, key))
 
-    def _subtract(self, table: Table, card: int, nbytes: int) -> None:
-        not_reserved = self._contexts.get(card, 0) + self._claims.own(table, card)
-        reserved = table.usage(card, table.slot) - not_reserved
-        if nbytes > reserved:
-            raise ValueError(
-                f"Cannot release {nbytes:,} bytes of card {card} of {self.machine}: "
-                f"this process has reserved {reserved:,}."
-            )
-        table.add(card, -nbytes)
-
-    def _count_free(self, table: Table, card: int) -> int:
-        used = self._count(table, card)
-        return self.capacities[card] - used + self._claims.ours(table, card)
-
-    def _count(self, table: Table, card: int) -> int:
-        table.reap()
-        used = table.used(card)
-        if used > self.capacities[card]:
-            raise table.overfull(card, used)
-        return used
+    def _return_owed(self, table: Table) -> None:
+        while self._owed:
+            self._row.subtract(table, *self._owed[-1])
+            table.commit()
+            self._owed.pop()
 
     def _describe(self, table: Table, card: int, limit: int | None, growth: bool) -> None:
         self._note.cards[card] = limit, growth
@@ -276,18 +269,56 @@ class Ledger:
 
     def _take_table(self) -> Table | None:
         table, self._table = self._table, None
-        self._contexts.clear()
+        self._row.clear()
+        self._owed.clear()
         return table
 
 
-_lock = threading.Lock()
-_deferred: DeferredWork[Callable[[], None]] = DeferredWork(_lock, lambda work: work())
+class _NotTwice:
+    """A reentrant lock that its own thread cannot take again without waiting."""
+
+    def __init__(self, lock: Any) -> None:
+        self._lock = lock
+        self.release = lock.release
+
+    def acquire(self, *, blocking: bool) -> bool:
+        return not self._lock._is_owned() and self._lock.acquire(blocking)
+
+
+# Reentrant because only such a lock can tell, after an interrupt, whether this thread has it.
+# It is never taken twice: finalizers come by way of `_deferred`.
+_lock: Any = threading.RLock()
+_deferred: DeferredWork[Callable[[], None]] = DeferredWork(
+    _NotTwice(_lock),  # type: ignore[arg-type]
+    lambda work: work(),
+)
 _ledgers: dict[_Key, Ledger] = {}
 
 
-def list_ledgers(directory: _Directory = None) -> list[LedgerInfo]:
-    """Look at all simulated machines that have a ledger, and take part in none."""
-    return _locked(_look, directory)
+def list_ledgers(
+    directory: _Directory = None, on_error: Callable[[LedgerError], None] | None = None
+) -> list[LedgerInfo]:
+    """Look at all simulated machines that have a ledger, and take part in none.
+
+    One that cannot be read is passed to `on_error` and left out, if that is given.
+    """
+    return _locked(_look, directory, on_error)
+
+
+def _post(work: Callable[[], None]) -> None:
+    is_inside = _lock._is_owned()  # a finalizer, in the middle of a change
+    try:
+        _deferred.post(work)
+    except BaseException:
+        if not is_inside:
+            _unlock()
+        raise
+
+
+def _unlock() -> None:
+    """Release what an interrupt between two instructions may have left taken."""
+    while _lock._is_owned():
+        _lock.release()
 
 
 def _locked(work: Callable[..., T], *args: Any) -> T:
@@ -295,6 +326,9 @@ def _locked(work: Callable[..., T], *args: Any) -> T:
         with _lock:
             _deferred.drain()
             return work(*args)
+    except BaseException:
+        _unlock()
+        raise
     finally:
         _deferred.flush()
 
@@ -311,16 +345,16 @@ def _open(layout: Layout, directory: _Directory, parent_pid: int | None) -> Ledg
             table.abandon()
             raise
         _ledgers[key] = ledger
+        if can_share():
+            remove_dead(path.parent)
     if parent_pid not in (None, ledger._pid):
-        ledger._claims.parent_pid = parent_pid
+        ledger._row.claims.parent_pid = parent_pid
     ledger._users += 1
     return ledger
 
 
 def _place(layout: Layout, directory: _Directory) -> tuple[_Key, Path]:
-    digest = hashlib.sha256(f"{layout.machine} {layout.capacities}".encode()).hexdigest()[:16]
-    readable = re.sub(r"[^A-Za-z0-9]+", "-", layout.machine)[:40]
-    name = f"{readable}-{digest}.ledger"
+    name = file_name(layout)
     if not can_share():
         return (0, 0, name), Path(name)
     folder = find_directory(directory)
@@ -330,34 +364,12 @@ def _place(layout: Layout, directory: _Directory) -> tuple[_Key, Path]:
     return (status.st_dev, status.st_ino, name), folder / name
 
 
-def _look(directory: _Directory) -> list[LedgerInfo]:
+def _look(
+    directory: _Directory, on_error: Callable[[LedgerError], None] | None
+) -> list[LedgerInfo]:
     if not can_share():
-        return [ledger._at_table(_read_info) for ledger in _ledgers.values()]
-    folder = find_directory(directory)
-    if not os.path.lexists(folder):
-        return []
-    status = check_directory(folder)
-    found = []
-    for path in sorted(folder.glob("*.ledger")):
-        # To open a lock file that we have open would be to lose our slot on closing it.
-        own = _ledgers.get((status.st_dev, status.st_ino, path.name))
-        if own is not None:
-            found.append(own._at_table(_read_info))
-            continue
-        try:
-            table = SharedTable(path)
-        except FileNotFoundError:  # its last process has just left
-            continue
-        try:
-            found.append(_read_info(table))
-        finally:
-            table.abandon()
-    return found
-
-
-def _read_info(table: Table) -> LedgerInfo:
-    layout = table.layout
-    return LedgerInfo(layout.machine, layout.capacities, read_holders(table))
+        return [ledger._at_table(read_info) for ledger in _ledgers.values()]
+    return read_all(find_directory(directory), on_error)
 
 
 def _end_all() -> None:

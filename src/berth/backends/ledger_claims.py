@@ -1,10 +1,10 @@
 """Claims: memory of cards that processes have set aside, and have yet to use.
 
 Others see it as held. What a process takes of a card comes out of its claim first, and `settle`
-gives the rest back. A process may be the *heir* of another, which has started it: then what
-that one has claimed and not taken is there for it too.
+gives the rest back. What the process that started this one (`parent_pid`) has claimed and not
+taken is there for this one too.
 
-All here is done at a table whose lock is held.
+All here is done at a table whose lock is held, and takes effect with its `commit`.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ class Claims:
 
     def ours(self, table: Table, card: int) -> int:
         """Return how much of a card is claimed by this process or for it."""
-        return self.own(table, card) + self._inheritance(table, card)[1]
+        return self.own(table, card) + self._parent_claim(table, card)[1]
 
     def take(self, table: Table, card: int, nbytes: int) -> bool:
         """Take bytes of a card, those first that are claimed; False if there are not enough."""
         from_claim = min(self.own(table, card), nbytes)
         if not self._add(table, card, nbytes - from_claim):
             return False
-        table.add_claim(card, -from_claim)
+        if from_claim:
+            table.add_claim(card, -from_claim)
         return True
 
     def claim(
@@ -48,7 +49,7 @@ class Claims:
         """Claim memory of the cards with the most that is free: see `Ledger.claim`."""
         table.reap()
         free = {
-            card: self._capacities[card] - table.used(card) + self._inheritance(table, card)[1]
+            card: self._capacities[card] - table.used(card) + self._parent_claim(table, card)[1]
             for card in among
         }
         nbytes = {card: wanted(card, free[card]) for card in free}
@@ -68,19 +69,21 @@ class Claims:
 
     def _add(self, table: Table, card: int, nbytes: int) -> bool:
         """Hold more: of what was claimed for us first, then of what is free."""
-        slot, left = self._inheritance(table, card)
-        from_other = min(left, nbytes)
-        if table.used(card) + nbytes - from_other > self._capacities[card]:
+        slot, left = self._parent_claim(table, card)
+        from_parent = min(left, nbytes)
+        if table.used(card) + nbytes - from_parent > self._capacities[card]:
             return False
-        if from_other:
-            table.take_over(card, from_other, slot)
-        table.add(card, nbytes - from_other)
+        if from_parent:
+            table.take_over(card, from_parent, slot)
+        table.add(card, nbytes - from_parent)
         return True
 
-    def _inheritance(self, table: Table, card: int) -> tuple[int, int]:
-        """Return the slot of the process whose heir we are, and what it claims of a card."""
-        if self.parent_pid is not None:
-            for slot in table.living():
-                if Note.read(table, slot).pid == self.parent_pid:
-                    return slot, table.claim(card, slot)
-        return -1, 0
+    def _parent_claim(self, table: Table, card: int) -> tuple[int, int]:
+        """Return the slot of the process that started this one, and its claim on a card."""
+        if self.parent_pid is None:
+            return -1, 0
+        slots = [s for s in table.living() if Note.read(table, s).pid == self.parent_pid]
+        # A process that has loaded berth twice has two.
+        return max(
+            ((s, table.claim(card, s)) for s in slots), key=lambda c: c[1], default=(-1, 0)
+        )

@@ -7,10 +7,12 @@ import os
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from berth.backends.base import ProcessInfo
 from berth.backends.ledger_table import Table
+from berth.printable import printable, printable_line
 
 try:
     import pwd
@@ -29,7 +31,7 @@ class CardUse(NamedTuple):
 
 
 class Holder(NamedTuple):
-    """A process that uses a simulated machine."""
+    """A process that uses a simulated machine. Its texts are safe to print."""
 
     pid: int
     user: str
@@ -38,6 +40,14 @@ class Holder(NamedTuple):
     """When it began, in seconds since 1970."""
     cards: dict[int, CardUse]
     """The cards it holds memory of, or told something about."""
+
+
+class LedgerInfo(NamedTuple):
+    """A simulated machine as its ledger shows it."""
+
+    machine: str
+    capacities: tuple[int, ...]
+    holders: Sequence[Holder]
 
 
 Terms = tuple[int | None, bool]
@@ -89,8 +99,14 @@ def _words() -> list[str]:
 
 
 def read_holders(table: Table) -> list[Holder]:
-    """Read the notes of all who live."""
+    """Read the notes of all living processes."""
     return [_holder(table, slot) for slot in table.living()]
+
+
+def read_info(table: Table) -> LedgerInfo:
+    """Read what a table says of its machine and the living processes."""
+    layout = table.layout
+    return LedgerInfo(layout.machine, layout.capacities, read_holders(table))
 
 
 def _holder(table: Table, slot: int) -> Holder:
@@ -101,7 +117,8 @@ def _holder(table: Table, slot: int) -> Holder:
         if nbytes or card in note.cards:
             limit, growth = note.cards.get(card, (None, None))
             cards[card] = CardUse(nbytes, limit, growth, table.claim(card, slot))
-    return Holder(note.pid, note.user, note.command, note.since, cards)
+    user, command = printable(note.user), printable(note.command)
+    return Holder(note.pid, user, command, note.since, cards)
 
 
 def _terms(terms: object) -> Terms:
@@ -117,7 +134,7 @@ def _encode(value: object) -> bytes:
 
 def _cut(text: str, n_bytes: int) -> str:
     """Shorten text until its JSON has at most so many bytes."""
-    # Arguments may be bytes that are no text, but who reads them wants to print them.
+    # Arguments may be bytes that are no text, and JSON has no place for those.
     whole = text = text.encode(errors="replace").decode()
     n_kept = len(whole)
     while len(_encode(text)) > n_bytes:
@@ -143,7 +160,7 @@ def process_on_card(holder: Holder, card: int) -> ProcessInfo | None:
     return ProcessInfo(
         holder.pid,
         holder.user,
-        " ".join(holder.command.split()),  # one line, whatever was given to `python -c`
+        printable_line(holder.command),  # one line, whatever was given to `python -c`
         holder.since,
         use.nbytes,
         use.limit_bytes,

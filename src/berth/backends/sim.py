@@ -60,7 +60,7 @@ class SimBackend(InProcessBackend):
         self._cards = [machine.cards[slot] for slot in self._slots]
         self._simulated = machine
         self._directory = ledger_directory
-        self._heir_of = parent_pid
+        self._parent_pid = parent_pid
         self._ledger: Ledger | None = None
         self._ledger_lock = threading.Lock()
         self._stream_lock = threading.RLock() if lazy else None
@@ -85,7 +85,7 @@ class SimBackend(InProcessBackend):
         slot, found = self._slots[device], []
         for holder in self._open_ledger().holders(slot):
             process = process_on_card(holder, slot)
-            if process is not None and holder.pid == self._heir_of:  # what it claims is ours
+            if process is not None and holder.pid == self._parent_pid:  # what it claims is ours
                 nbytes = process.nbytes - holder.cards[slot].claimed_bytes
                 process = process._replace(nbytes=nbytes) if nbytes else None
             if process is not None:
@@ -99,7 +99,7 @@ class SimBackend(InProcessBackend):
         self._settle(ledger, growth)
 
     def _settle(self, ledger: Ledger, growth: bool) -> None:
-        """Give back what is left of all claims: the program has what it takes at once.
+        """Return what is left of all claims: the program has what it takes at once.
 
         Where memory grows, the context keeps a place on each card until there is more.
         """
@@ -150,23 +150,24 @@ class SimBackend(InProcessBackend):
                 self._leave.detach()
                 self._ledger = None
 
-    def _charge(self, device: PlatformIndex, nbytes: int) -> None:
-        ledger, slot = self._open_ledger(), self._slots[device]
+    def _charge(self, region: Region) -> None:
+        ledger, slot = self._open_ledger(), self._slots[region.device]
         try:
-            ledger.attach(slot, self._cards[device].context_bytes)
-            ledger.reserve(slot, nbytes)
+            ledger.attach(slot, self._cards[region.device].context_bytes)
+            ledger.reserve(slot, region.nbytes, region)
         except DeviceMemoryError:
-            memory = self.memory(device)
-            raise DeviceMemoryError(self._describe(device), nbytes, *memory) from None
+            memory = self.memory(region.device)
+            name = self._describe(region.device)
+            raise DeviceMemoryError(name, region.nbytes, *memory) from None
 
-    def _refund(self, device: PlatformIndex, nbytes: int) -> None:
+    def _refund(self, region: Region) -> None:
         if self._ledger is not None:
-            self._ledger.release(self._slots[device], nbytes)
+            self._ledger.release(self._slots[region.device], region.nbytes, region)
 
     def _open_ledger(self) -> Ledger:
         with self._ledger_lock:
             if self._ledger is None:
-                self._ledger = Ledger.open(self._simulated, self._directory, self._heir_of)
+                self._ledger = Ledger.open(self._simulated, self._directory, self._parent_pid)
                 self._leave = weakref.finalize(
                     self, _leave, self._ledger, self._mappings, self._slots
                 )
@@ -176,7 +177,7 @@ class SimBackend(InProcessBackend):
 
 
 def _leave(ledger: Ledger, regions: Mapping[Region, object], slots: list[int]) -> None:
-    """Give back what a backend held that nobody closed."""
+    """Return what a backend held that was not closed."""
     for region in list(regions):
-        ledger.release(slots[region.device], region.nbytes)
+        ledger.release(slots[region.device], region.nbytes, region)
     ledger.close()

@@ -18,12 +18,15 @@ from berth.backends.machine import Machine
 from berth.errors import MachineSpecError, OpError
 from berth.front.context import Context
 from berth.front.memory_report import memory_report
+from berth.printable import printable
 from berth.tools import devices as devices_report
 from berth.tools import top as top_report
 from berth.tools.check import check
 from berth.tools.cli import command_parser
 from berth.tools.completion import script
 from berth.tools.output import answering, busy, new_console, show, show_json
+
+_NOT_SHOWN = "a machine is not shown. "
 
 
 def answer(args: argparse.Namespace) -> int:
@@ -51,7 +54,7 @@ def answer(args: argparse.Namespace) -> int:
 def _check(args: argparse.Namespace) -> int:
     def tell(text: str) -> None:
         if not args.json:
-            print(text, flush=True)  # each line as soon as it is known
+            print(printable(text), flush=True)  # each line as soon as it is known
 
     found = check(_context(args), args.size, tell, busy)
     if args.json:
@@ -73,16 +76,16 @@ def _limits(args: argparse.Namespace) -> int:
     report = memory_report(_context(args).devices)
     if args.json:
         return show_json(asdict(report))
-    print(report)
+    print(printable(str(report)))
     return 0
 
 
 def _top(args: argparse.Namespace) -> int:
     directory = os.environ.get("BERTH_LEDGER_DIR") or None
     if args.json:
-        return show_json([m.as_json() for m in top_report.simulated_machines(directory)])
+        return show_json([m.as_json() for m in top_report.simulated_machines(directory, _warn)])
     if args.watch is None:
-        return show(top_report.draw(top_report.simulated_machines(directory)))
+        return show(top_report.draw(top_report.simulated_machines(directory, _warn)))
     _watch(directory, args.watch)
 
 
@@ -91,7 +94,7 @@ def _watch(directory: str | None, seconds: float) -> NoReturn:
     console = new_console()
     if not console.file.isatty() or console.is_dumb_terminal:
         while True:  # a pipe gets one picture after the other
-            show(top_report.draw(top_report.simulated_machines(directory)))
+            show(top_report.draw(top_report.simulated_machines(directory, _warn)))
             print(end="", flush=True)
             time.sleep(seconds)
     from rich.console import Group  # noqa: PLC0415 - only people need it
@@ -99,8 +102,10 @@ def _watch(directory: str | None, seconds: float) -> NoReturn:
 
     with Live(console=console, screen=True, auto_refresh=False) as live:
         while True:
-            machines = top_report.simulated_machines(directory)
-            live.update(Group(*top_report.draw(machines)), refresh=True)
+            problems: list[Exception] = []
+            machines = top_report.simulated_machines(directory, problems.append)
+            notes = [printable(f"{_NOT_SHOWN}{error}") for error in problems]
+            live.update(Group(*top_report.draw(machines), *notes), refresh=True)
             time.sleep(seconds)
 
 
@@ -111,6 +116,10 @@ def _context(args: argparse.Namespace) -> Context:
     return context
 
 
+def _warn(error: Exception) -> None:
+    print(printable(f"berth: {_NOT_SHOWN}{error}"), file=sys.stderr)
+
+
 def _fail(error: Exception, code: int) -> int:
-    print(f"berth: {error}", file=sys.stderr)
+    print(printable(f"berth: {error}"), file=sys.stderr)
     return code

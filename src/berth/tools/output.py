@@ -13,8 +13,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from berth.printable import printable
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, ConsoleOptions
+    from rich.segment import Segment
 
 _LEAST_WIDTH = 80
 """What tables are made for. On a narrower terminal their lines are wrapped, not cut."""
@@ -44,14 +47,30 @@ def new_console(to: TextIO | None = None) -> Console:
 
 
 def show(parts: Iterable[Any], to: TextIO | None = None) -> int:
-    """Print texts and tables, to stdout if it is not said where to."""
+    """Print texts and tables, to stdout if it is not said where to.
+
+    Names and labels in them may come from other programs: what would give orders to a terminal
+    is spelled out. Only rich's own styles reach it.
+    """
     console = new_console(to)
     console.width = max(console.width, _LEAST_WIDTH)
     with console.capture() as drawn:
         for part in parts:
-            console.print(part, soft_wrap=isinstance(part, str))
+            is_text = isinstance(part, str)
+            console.print(printable(part) if is_text else _Printable(part), soft_wrap=is_text)
     print(drawn.get(), end="", file=to)
     return 0
+
+
+class _Printable:
+    """What rich draws, with its texts made printable."""
+
+    def __init__(self, part: Any) -> None:
+        self._part = part
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in console.render(self._part, options):
+            yield segment._replace(text=printable(segment.text))
 
 
 def show_json(data: Any) -> int:

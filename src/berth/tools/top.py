@@ -7,14 +7,15 @@ ledgers of simulated machines now, NVML for real GPUs later.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from berth.backends.base import ProcessInfo
-from berth.backends.ledger import LedgerInfo, list_ledgers
-from berth.backends.ledger_notes import process_on_card
+from berth.backends.ledger import list_ledgers
+from berth.backends.ledger_notes import LedgerInfo, process_on_card
 from berth.backends.machine import Machine
+from berth.errors import MachineSpecError
 from berth.units import format_bytes
 
 if TYPE_CHECKING:
@@ -47,9 +48,21 @@ class MachineUse:
         return data
 
 
-def simulated_machines(directory: str | None) -> list[MachineUse]:
-    """Look at the simulated machines that processes of this user have open."""
-    return [_machine_use(info) for info in list_ledgers(directory) if info.holders]
+def simulated_machines(
+    directory: str | None, warn: Callable[[Exception], None]
+) -> list[MachineUse]:
+    """Look at the simulated machines that processes of this user have open.
+
+    Those whose ledgers cannot be read are left out, and `warn` is told why.
+    """
+    found = []
+    for info in list_ledgers(directory, warn):
+        try:
+            if info.holders:
+                found.append(_machine_use(info))
+        except MachineSpecError as error:  # of a berth that knows other cards
+            warn(error)
+    return found
 
 
 def _machine_use(info: LedgerInfo) -> MachineUse:
