@@ -62,6 +62,16 @@ class HardwareSource:
             self._regions.pop(address, None)
 
 
+class _GoneStream:
+    """The stream of a device that belongs to the parent of this process."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._device.gone()
+
+
 class Device:
     """One logical device: a name, the hardware behind it, and its share of memory."""
 
@@ -104,6 +114,25 @@ class Device:
         )
         self.scrub = scrub
         """Whether freed memory is filled with NaN, to show use after free."""
+
+    @property
+    def gone_by(self) -> str:
+        """What has made a device unusable that is no longer open."""
+        reason = self.arena.closed_by
+        return reason if isinstance(reason, str) else "berth.reset()"
+
+    def gone(self) -> RuntimeError:
+        """Make the error for what is used after its device is gone."""
+        return RuntimeError(
+            f"A tensor or variable on {self.short_name} cannot be used any more: its devices "
+            f"went by {self.gone_by}."
+        )
+
+    def abandon(self, reason: str) -> None:
+        """In a forked child: the memory and its contents are the parent's."""
+        self.arena.abandon(reason)
+        if not self.is_host:
+            self.stream = _GoneStream(self)
 
     @cached_property
     def stream(self) -> Stream:

@@ -266,7 +266,7 @@ class Devices:
     def abandon(self, reason: str) -> None:
         """In a forked child: leave everything to the parent, and touch no lock."""
         for device in self.all():
-            device.arena.abandon(reason)
+            device.abandon(reason)
 
     def all(self) -> set[Device]:
         """Return every device that was made, for eager programs and for sessions."""

@@ -92,10 +92,7 @@ class Transfers:
     def check_open(self, held: Any) -> None:
         """Raise RuntimeError for a tensor or variable on a device that was closed."""
         if held.place not in self._devices and not held.place.is_host:
-            raise RuntimeError(
-                f"A tensor or variable on {held.place.short_name} cannot be used any more: its "
-                "devices went by berth.reset()."
-            )
+            raise held.place.gone()
 
     def copy_to(self, tensor: EagerTensor, device: Device, holder: str) -> EagerTensor:
         """Copy a tensor to a device; `holder` is the operation that the memory report names."""

@@ -7,6 +7,7 @@ copies nothing, and writing copies only what is still read.
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Callable
@@ -72,6 +73,7 @@ class Handle:
         self.place: Device = first.place
         self.array = self._copy_of(first.array)
         self.is_initialized = True
+        _handles.add(self)
 
     @property
     def op(self) -> Handle:
@@ -124,3 +126,15 @@ class Handle:
 
     def _holder(self) -> Holder:
         return Holder(self.name, self.type, self.where)
+
+
+_handles: weakref.WeakSet[Handle] = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for handle in list(_handles):
+        handle.lock = threading.RLock()  # a thread that the child does not have may hold it
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

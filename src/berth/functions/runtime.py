@@ -73,8 +73,7 @@ class FunctionRuntime:
         self._inputs = [*graph.inputs, *(inner for _, inner in graph.captures)]
         self._targets = tuple(graph.effects)
         self._written = graph.written()
-        # Always in the same order, or two functions could wait for each other.
-        self._locks = [h.lock for h in sorted(_handles(graph), key=id)]
+        self._locks: list[Any] = []
         self._engine: Engine | None = None
         self._devices: Sequence[Any] = ()
         self._positions: dict[Any, int] = {}
@@ -157,8 +156,10 @@ class FunctionRuntime:
             if handle.place not in devices:
                 raise RuntimeError(
                     f"The variable {handle.name} cannot be used any more: its devices went by "
-                    "berth.reset()."
+                    f"{handle.place.gone_by}."
                 )
+        # Always in the same order, or two functions could wait for each other.
+        self._locks = [h.lock for h in sorted(_handles(self._graph), key=id)]
         program.sessions.add(self)
         switches = program.switches
         soft = switches.soft_placement
