@@ -169,27 +169,27 @@ def test_the_dead_claim_nothing(open_ledger, worker):  # noqa: F811
     assert ledger.claim(2, lambda card, free: free) == [0, 1]
 
 
-def test_heir_takes_what_was_claimed(open_ledger, directory):  # noqa: F811
+def test_child_takes_what_was_claimed(open_ledger, directory):  # noqa: F811
     ledger = open_ledger()
     ledger.claim(1, lambda card, free: CAPACITY - 10)
-    heir = Child(directory, os.getpid())
+    child = Child(directory, os.getpid())
     stranger = Child(directory, None)
     assert stranger("free", 0) == 10
-    assert heir("free", 0) == CAPACITY
-    assert heir("reserve", 0, 400) is None
+    assert child("free", 0) == CAPACITY
+    assert child("reserve", 0, 400) is None
     assert stranger("reserve", 0, 11) == "DeviceMemoryError"
     assert (ledger.claimed(0), ledger.used(0)) == (CAPACITY - 410, CAPACITY - 10)
 
     # It may claim in turn, and what it gives back is free for all.
-    assert heir("claim", 0, CAPACITY - 400) == [0]
-    assert (ledger.claimed(0), heir("claimed", 0), ledger.used(0)) == (
+    assert child("claim", 0, CAPACITY - 400) == [0]
+    assert (ledger.claimed(0), child("claimed", 0), ledger.used(0)) == (
         0,
         CAPACITY - 400,
         CAPACITY,
     )
-    heir("settle", 0)
+    child("settle", 0)
     assert ledger.used(0) == 400
-    heir.end()
+    child.end()
     assert (ledger.used(0), stranger("free", 0)) == (0, CAPACITY)
     stranger.end()
 
@@ -197,13 +197,13 @@ def test_heir_takes_what_was_claimed(open_ledger, directory):  # noqa: F811
 def test_heir_of_the_dead_is_no_heir(directory):  # noqa: F811
     claimer = Child(directory, None)
     assert claimer("claim", 0, CAPACITY) == [0]
-    heir = Child(directory, claimer.process.pid)
-    assert heir("free", 0) == CAPACITY
+    child = Child(directory, claimer.process.pid)
+    assert child("free", 0) == CAPACITY
     claimer.process.kill()
     claimer.process.join()
-    assert (heir("free", 0), heir("claimed", 0)) == (CAPACITY, 0)
-    assert heir("reserve", 0, CAPACITY) is None
-    heir.end()
+    assert (child("free", 0), child("claimed", 0)) == (CAPACITY, 0)
+    assert child("reserve", 0, CAPACITY) is None
+    child.end()
 
 
 def test_simultaneous_claims_are_of_different_cards(tmp_path):
@@ -239,7 +239,7 @@ def _race(machine, folder, barrier, answers, n_rounds):
 
 
 class Child:
-    """Another process with a ledger, that may be the heir of one."""
+    """Another process with a ledger, that may be the child of one."""
 
     def __init__(self, folder: Path, parent_pid: int | None) -> None:
         context = multiprocessing.get_context("forkserver")
@@ -339,10 +339,10 @@ def test_growing_program_keeps_its_place(backend):
     assert used(gpus) == [0, context, context]
 
 
-def test_heir_does_not_count_claims_as_use(backend):
+def test_child_does_not_count_claims_as_use(backend):
     gpus = backend()
     gpus.claim(1, lambda gpu, free: free)
     [process] = gpus.processes(0)
     assert process.pid == os.getpid()
-    heir = backend(parent_pid=os.getpid())
-    assert heir.processes(0) == []
+    child = backend(parent_pid=os.getpid())
+    assert child.processes(0) == []

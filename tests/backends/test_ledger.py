@@ -986,7 +986,7 @@ def test_finalizers_release_in_the_middle_of_changes(ledger, open_ledger):
     assert (ledger.used(0), ledger.used(1), other.used(0)) == (0, 0, 0)
 
 
-def test_release_is_seen_by_whoever_comes_next(ledger):
+def test_release_is_seen_by_the_next_call(ledger):
     ledger.reserve(0, 10)
     with ledger_module._lock:  # as if another thread were in the middle of a change
         ledger.release(0, 10)

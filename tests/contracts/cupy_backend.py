@@ -59,7 +59,7 @@ class CupyBackend:
         return self._devices
 
     def hidden(self) -> Sequence[HiddenDevice]:
-        return ()  # CUDA tells nothing of them; NVML would
+        return ()  # CUDA does not list them; NVML would
 
     def memory(self, device: PlatformIndex) -> MemoryInfo:
         with self._cuda.Device(device):
@@ -70,7 +70,7 @@ class CupyBackend:
         return ()  # NVML's to tell
 
     def announce(self, device: PlatformIndex, limit_bytes: int, *, growth: bool) -> None:
-        pass  # there is nobody to tell
+        pass  # no other process is told
 
     def close(self) -> None:
         for region in list(self._regions):

@@ -1,11 +1,11 @@
-"""A stand-in for the part of CuPy 14 that a CUDA backend needs, where there is no GPU.
+"""A fake of the part of CuPy 14 that a CUDA backend needs, where there is no GPU.
 
 It shows that code fits CuPy's names and CUDA's rules, not that it runs on a GPU. NumPy
 computes. What it imitates is what bites:
 
   - Streams are lazy. Work happens when a `synchronize`, or a wait for an event, forces
     it, and not before. A query sees progress, but slowly.
-  - The current device and the current stream belong to a thread. Work for which nobody
+  - The current device and the current stream belong to a thread. Work for which no caller
     chose a stream goes to the null stream, which no other stream here waits for.
     Leaving ``with stream:`` forgets an earlier ``stream.use()``, as in CuPy.
   - A kernel takes arrays of the current device only. A stream is used, and an event

@@ -1,4 +1,4 @@
-"""That the stand-in for CuPy bites, that its names are CuPy's, and what CUDA adds.
+"""That the fake of CuPy bites, that its names are CuPy's, and what CUDA adds.
 
 The contract itself is in test_backend.py, which holds the `cupy-shaped` backend to it
 like any other.
@@ -43,11 +43,11 @@ def floats(backend: CupyBackend, device: PlatformIndex = FIRST):
 
 
 def peek(array) -> list[float]:
-    """Look at device memory as nobody may: without waiting for anything."""
+    """Look at device memory as no program may: without waiting for anything."""
     return array._locate()().tolist()
 
 
-# --- the stand-in bites ---------------------------------------------------------------
+# --- the fake bites -------------------------------------------------------------------
 
 
 def test_nothing_happens_before_it_is_forced(backend):
@@ -238,7 +238,7 @@ def words_about(thing: Any) -> list[str]:
     return re.findall(r"\w+", f"{signature} {thing.__doc__}")
 
 
-def test_cupy_has_the_names_and_parameters_of_the_stand_in(cupy):
+def test_cupy_has_the_names_and_parameters_of_the_fake(cupy):
     real = pytest.importorskip("cupy", reason="CuPy is not installed")
     for path, fake in public_names(cupy):
         thing = attrgetter(path)(real)

@@ -7,7 +7,7 @@ tensors, arenas or TensorFlow names.
 The model is CUDA's, since the others can follow CUDA's rules and not the reverse:
 
   1. An address is an integer that means something on its own device only.
-  2. A region belongs to whoever reserved it until `release`. A failed `reserve`
+  2. A region belongs to its caller until `release`. A failed `reserve`
      changes nothing.
   3. `release` may be called from any thread and from a finalizer, even one that the
      garbage collector runs in the middle of `reserve`. So it takes no lock.
@@ -41,7 +41,7 @@ Array = Any
 
 
 class DeviceInfo(NamedTuple):
-    """What a driver tells of one device."""
+    """What a driver reports of one device."""
 
     device_type: str
     """CPU or GPU."""

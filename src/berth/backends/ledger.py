@@ -281,7 +281,7 @@ class _NotTwice:
         self._lock = lock
         self.release = lock.release
 
-    def acquire(self, *, blocking: bool) -> bool:
+    def acquire(self, blocking: bool) -> bool:
         return not self._lock._is_owned() and self._lock.acquire(blocking)
 
 

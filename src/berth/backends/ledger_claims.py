@@ -62,7 +62,7 @@ class Claims:
         return best
 
     def settle(self, table: Table, card: int) -> None:
-        """Give back what is left of this process's claim."""
+        """Return what is left of this process's claim."""
         left = self.own(table, card)
         table.add_claim(card, -left)
         table.add(card, -left)

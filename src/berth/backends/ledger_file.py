@@ -139,7 +139,7 @@ class SharedTable(Table):
         try:
             self.lock(MAX_WAIT_SHORT)
             self.clear(self.slot)
-            # A file that someone removed by hand, or that took its place, is not ours.
+            # A file that was removed by hand, or that took its place, is not ours.
             if not self.living() and is_at(self._path, self._fd):
                 self._path.unlink()
         except LedgerError:

@@ -1,4 +1,4 @@
-"""What a process tells of itself in its slot of a ledger: JSON that fits its note."""
+"""What a process reports of itself in its slot of a ledger: JSON that fits its note."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class LedgerInfo(NamedTuple):
 
 
 Terms = tuple[int | None, bool]
-"""What a process tells of a card: its limit, and whether it starts small and grows."""
+"""What a process reports of a card: its limit, and whether it starts small and grows."""
 
 
 class Note(NamedTuple):
-    """What a process tells of itself, and of cards."""
+    """What a process reports of itself, and of cards."""
 
     pid: int
     user: str

@@ -1,7 +1,7 @@
 """Streams for devices that compute in this process: at once, or as late as allowed.
 
 `ImmediateStream` does each piece of work when it is given: one legal order, and the
-cheapest. `LazyStream` does nothing until somebody must see the result: the other
+cheapest. `LazyStream` does nothing until its result must be seen: the other
 legal extreme, in which a forgotten `wait` or `synchronize` shows as wrong values, as
 it would on a real GPU.
 """

@@ -60,7 +60,7 @@ def simulated_machines(
         try:
             if info.holders:
                 found.append(_machine_use(info))
-        except MachineSpecError as error:  # of a berth that knows other cards
+        except MachineSpecError as error:  # of another version, with other cards
             warn(error)
     return found
 
