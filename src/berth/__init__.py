@@ -450,13 +450,17 @@ _LAZY_MODULES = (
 _NOT_YET = ("data", "distribute", "estimator", "image", "io", "keras", "optimizers", "train")
 
 
-def __getattr__(name: str) -> Any:
-    """Import a submodule when it is first used: most programs need few."""
-    if name in _LAZY_MODULES:
-        return _import_module(f"berth.{name}")
-    if name in _NOT_YET:
-        raise AttributeError(f"berth has no tf.{name} yet: docs/ops.md lists what it has.")
-    raise AttributeError(f"module 'berth' has no attribute {name!r}. {_near(name)}".rstrip())
+if not TYPE_CHECKING:  # checkers report a name that is not there
+
+    def __getattr__(name: str) -> Any:
+        """Import a submodule when it is first used: most programs need few."""
+        if name in _LAZY_MODULES:
+            return _import_module(f"berth.{name}")
+        if name in _NOT_YET:
+            raise AttributeError(f"berth has no tf.{name} yet: docs/ops.md lists what it has.")
+        raise AttributeError(
+            f"module 'berth' has no attribute {name!r}. {_near(name)}".rstrip()
+        )
 
 
 def _near(name: str) -> str:

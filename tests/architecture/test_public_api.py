@@ -85,6 +85,13 @@ def test_listed_names_exist(name):
 
 
 @pytest.mark.parametrize("name", PUBLIC)
+def test_functions_are_in_the_module_s_dictionary(name, make_api):
+    """So that `dir`, completion and `vars` find them; submodules may be loaded later."""
+    module = importlib.import_module(name)
+    assert set(make_api.names_of(name)) <= set(vars(module)) & set(dir(module))
+
+
+@pytest.mark.parametrize("name", PUBLIC)
 def test_public_functions_are_documented(name):
     module = importlib.import_module(name)
     undocumented = [

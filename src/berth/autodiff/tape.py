@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from berth.autodiff.backprop import backpropagate, is_differentiable
 from berth.errors import explain
@@ -28,7 +28,11 @@ from berth.ops.arrays.one_hot import one_hot
 from berth.ops.builder import current
 from berth.ops.compose import is_tensor
 from berth.ops.opdef import Attrs
+from berth.ops.types import Tensor
 from berth.public import public_v2
+
+if TYPE_CHECKING:
+    from berth.ops.operators import Operators
 
 
 class Record:
@@ -173,6 +177,30 @@ class GradientTape:
 
     # --- going back -----------------------------------------------------------------------
 
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Operators,
+        output_gradients: Any = None,
+        unconnected_gradients: Any = "none",
+    ) -> Tensor: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Sequence[Operators],
+        output_gradients: Any = None,
+        unconnected_gradients: Any = "none",
+    ) -> list[Tensor]: ...
+    @overload
+    def gradient(
+        self,
+        target: Any,
+        sources: Any,
+        output_gradients: Any = None,
+        unconnected_gradients: Any = "none",
+    ) -> Any: ...
     def gradient(
         self,
         target: Any,

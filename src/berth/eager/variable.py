@@ -51,12 +51,14 @@ _PARAMETERS = (
 class Variable(Writable, ValueOperators):
     """State that operations read and write."""
 
-    def __new__(cls, *arguments: Any, **options: Any) -> Any:
+    def __new__(cls, *arguments: Any, **options: Any) -> Variable:
         """Make a variable; in a graph, one of the graph's own."""
         graph = builder.current()
         if isinstance(graph, Graph) and not graph.is_function:
             given = dict(zip(_PARAMETERS, arguments, strict=False))
-            return GraphVariable(**{**given, **options, "use_resource": True})
+            made: Any = GraphVariable(**{**given, **options, "use_resource": True})
+            variable: Variable = made
+            return variable
         return super().__new__(cls)
 
     def __init__(

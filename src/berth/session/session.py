@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from berth.errors import InvalidArgumentError, NotFoundError
 from berth.front.context import context
@@ -24,6 +24,7 @@ from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
 from berth.lru import LRUCache
 from berth.ops import builder
+from berth.ops.types import Tensor
 from berth.plan.plan import Feed, Request
 from berth.public import public_v1
 from berth.run.engine import Engine
@@ -36,6 +37,9 @@ from berth.session.fetches import Fetches
 from berth.session.placement_log import PlacementLog
 from berth.session.run_options import RunMetadata, RunOptions
 from berth.session.step_stats import fill_metadata
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _log = logging.getLogger("berth")
 MAX_UNFED = 64
@@ -85,6 +89,30 @@ class BaseSession:
 
     # --- running --------------------------------------------------------------------------
 
+    @overload
+    def run(
+        self,
+        fetches: Tensor,
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> NDArray[Any]: ...
+    @overload
+    def run(
+        self,
+        fetches: list[Tensor],
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> list[NDArray[Any]]: ...
+    @overload
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: RunMetadata | None = None,
+    ) -> Any: ...
     def run(
         self,
         fetches: Any,
