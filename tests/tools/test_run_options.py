@@ -478,6 +478,6 @@ def test_card_that_is_shared_is_told(tmp_path, holders):
     )
     assert second.code == 0
     assert re.match(
-        r"berth run: --gpus 1: not so many GPUs are free; GPU \d is shared\. pid \d+ \(",
+        r"berth run: --gpus 1: GPU \d is shared, since no other is free\. pid \d+ \(",
         second.err,
     )

@@ -157,7 +157,7 @@ def run(args: argparse.Namespace, program: Program) -> int:
     if choice is not None:
         for gpu, others in choice.shared.items():
             lines = " ".join(map(process_line, others))
-            _say(f"--gpus {args.gpus}: not so many GPUs are free; GPU {gpu} is shared. {lines}")
+            _say(f"--gpus {args.gpus}: GPU {gpu} is shared, since no other is free. {lines}")
     if args.verbose:
         _say(verdict.explain(file))
         if choice is not None:
