@@ -200,7 +200,6 @@ def read_names() -> dict[str, list[str]]:
 def page() -> str:
     """Return the page."""
     importlib.import_module("berth.compat.v1")
-    importlib.import_module("berth.ops.gradients")
     return "\n".join(
         [
             "# Operations",

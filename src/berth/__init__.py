@@ -107,9 +107,9 @@ from berth.ops.arrays.sets import unique, unique_with_counts
 from berth.ops.arrays.slicing import slice, strided_slice
 from berth.ops.arrays.sorting import argsort, sort
 from berth.ops.arrays.strings import as_string, numpy_function
+from berth.ops.elementwise.add_n import add_n
 from berth.ops.elementwise.arithmetic import (
     add,
-    add_n,
     clip_by_value,
     maximum,
     minimum,
@@ -134,7 +134,9 @@ from berth.ops.elementwise.compare import (
 )
 from berth.ops.elementwise.complex_numbers import complex
 from berth.ops.elementwise.quotients import realdiv, truncatediv, truncatemod
+from berth.ops.elementwise.roots import sqrt
 from berth.ops.elementwise.saturate import saturate_cast
+from berth.ops.elementwise.sigmoid import sigmoid, tanh
 from berth.ops.elementwise.trigonometry import (
     acos,
     acosh,
@@ -147,20 +149,7 @@ from berth.ops.elementwise.trigonometry import (
     sinh,
     tan,
 )
-from berth.ops.elementwise.unary import (
-    abs,
-    cos,
-    exp,
-    floor,
-    negative,
-    round,
-    sigmoid,
-    sign,
-    sin,
-    sqrt,
-    square,
-    tanh,
-)
+from berth.ops.elementwise.unary import abs, cos, exp, floor, negative, round, sign, sin, square
 from berth.ops.flow.assertions import assert_equal, assert_greater, assert_less
 from berth.ops.flow.checks import assert_rank
 from berth.ops.flow.control import Assert, group, no_op, tuple

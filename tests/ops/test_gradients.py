@@ -6,20 +6,26 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-import berth.ops.gradients  # noqa: F401  loads them
 from berth.autodiff.backprop import gradients
 from berth.ops.arrays import metadata, moving, slicing
 from berth.ops.arrays.broadcasting import broadcast_to, sum_like
 from berth.ops.arrays.gathering import gather, where, where_v2
 from berth.ops.arrays.placeholders import placeholder_with_default
 from berth.ops.elementwise import arithmetic as math
-from berth.ops.elementwise import unary
+from berth.ops.elementwise import roots, sigmoid, unary
+from berth.ops.elementwise.add_n import add_n
 from berth.ops.elementwise.casting import cast
-from berth.ops.nn.activation_gradients import reciprocal_grad, relu_grad
+from berth.ops.elementwise.roots import reciprocal_grad
+from berth.ops.elementwise.sigmoid import relu_grad
 from berth.ops.opdef import CATALOGUE
 from berth.ops.reductions import reduction
-from berth.ops.reductions.segments import unsorted_segment_sum
+from berth.ops.reductions.unsorted_segments import unsorted_segment_sum
 from tests.ops.gradient_checks import GPU, KNOWN, OPEN, check_gradient, gradients_of
+
+
+def function_of(name):
+    """Return an element-wise function of one operand by its name."""
+    return next(getattr(m, name) for m in (unary, roots, sigmoid) if hasattr(m, name))
 
 
 def real(*shape, low=-2.0, high=2.0, seed=0):
@@ -41,7 +47,7 @@ def complexes(*shape, seed=0):
 def test_every_operation_has_its_say():
     silent = sorted(name for name, op in CATALOGUE.items() if op.gradient is None)
     assert not silent, (
-        f"neither @gradient nor not_differentiable in berth.ops.gradients: {', '.join(silent)}"
+        f"neither @gradient nor NOT_DIFFERENTIABLE beside its definition: {', '.join(silent)}"
     )
 
 
@@ -89,19 +95,19 @@ COMPLEX = [
 
 @pytest.mark.parametrize("name", UNARY)
 def test_one_operand_follows_differences(name):
-    check_gradient(getattr(unary, name), UNARY[name], order=2)
+    check_gradient(function_of(name), UNARY[name], order=2)
 
 
 @pytest.mark.parametrize("name", COMPLEX)
 def test_complex_operand_follows_differences(name):
     order = 1 if name == "abs" else 2  # TensorFlow's sign has no gradient to go on with
-    check_gradient(getattr(unary, name), complexes(3), order=order)
+    check_gradient(function_of(name), complexes(3), order=order)
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0, 3)])
 @pytest.mark.parametrize("name", ["tanh", "relu", "sqrt", "square"])
 def test_scalars_and_empty_arrays_pass(name, shape):
-    check_gradient(getattr(unary, name), positive(*shape), order=2)
+    check_gradient(function_of(name), positive(*shape), order=2)
 
 
 # --- two operands ---------------------------------------------------------------------------
@@ -142,7 +148,7 @@ def test_complex_operands_follow_differences(name):
     check_gradient(getattr(math, name), complexes(2, 1), complexes(1, 3, seed=5), order=2)
 
 
-@pytest.mark.parametrize("op", [math.add_n, lambda xs: math.clip_by_value(xs[0], -0.5, 0.5)])
+@pytest.mark.parametrize("op", [add_n, lambda xs: math.clip_by_value(xs[0], -0.5, 0.5)])
 def test_sums_and_clips_follow_differences(op):
     check_gradient(lambda x, y: op([x, y]), real(2, 3), real(2, 3, seed=1))
 
@@ -161,7 +167,7 @@ NAN, INF = float("nan"), float("inf")
 KINKS = {
     "abs": (unary.abs, [[1.5, -2.5, 0.0]], [[1, -1, 0]]),
     "sign": (unary.sign, [[1.5, -2.5, 0.0]], [[0, 0, 0]]),
-    "relu": (unary.relu, [[1.5, -2.5, 0.0]], [[1, 0, 0]]),
+    "relu": (sigmoid.relu, [[1.5, -2.5, 0.0]], [[1, 0, 0]]),
     "maximum": (math.maximum, [[1.5, -2.5, 0.0], [1.5, 1, 0]], [[1, 0, 1], [0, 1, 0]]),
     "minimum": (math.minimum, [[1.5, -2.5, 0.0], [1.5, 1, 0]], [[1, 1, 1], [0, 0, 0]]),
     "mod": (math.mod, [[1.5, -2.5, 0.0], [2.0, -1, 3]], [[1, 1, 1], [0, -2, 0]]),
@@ -170,9 +176,9 @@ KINKS = {
         [[0.0, -1, 2, 0], [0.0, 2, 3, 2]],
         [[NAN, -2, 12, 0], [0, 0, 5.545177444479562, 0]],
     ),
-    "sqrt": (unary.sqrt, [[0.0]], [[INF]]),
-    "rsqrt": (unary.rsqrt, [[0.0]], [[-INF]]),
-    "nothing through a root": (lambda x: unary.square(unary.sqrt(x)), [[0.0]], [[0]]),
+    "sqrt": (roots.sqrt, [[0.0]], [[INF]]),
+    "rsqrt": (roots.rsqrt, [[0.0]], [[-INF]]),
+    "nothing through a root": (lambda x: unary.square(roots.sqrt(x)), [[0.0]], [[0]]),
     "ties of a maximum": (reduction.reduce_max, [[2.0, 2, 1]], [[0.5, 0.5, 0]]),
     "ties of a minimum": (reduction.reduce_min, [[2.0, 1, 1, 1]], [[0, 1 / 3, 1 / 3, 1 / 3]]),
     "product with a zero": (reduction.reduce_prod, [[2.0, 0, 3]], [[0, 6, 0]]),
@@ -451,7 +457,7 @@ def test_large_arrays_follow_their_formula(device, sizes):
     x = real(2**9, 2**9)
 
     def function(x):
-        return unary.relu(unary.tanh(unary.sigmoid(x) - 0.5))
+        return sigmoid.relu(sigmoid.tanh(sigmoid.sigmoid(x) - 0.5))
 
     [grad] = gradients_of(function, x, device=device, sizes=sizes)
     y = 1 / (1 + np.exp(-x))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.ops.reductions import segments
+from berth.ops.reductions import segments, unsorted_segments
 from tests.ops.everywhere import OPEN, compute, shape_of
 from tests.ops.gradient_checks import check_gradient, gradients_of
 from tests.ops.numbers import close, normal
@@ -28,10 +28,10 @@ SORTED = {
 }
 LOW, HIGH = np.iinfo(np.int32).min, np.iinfo(np.int32).max
 UNSORTED = {
-    segments.unsorted_segment_sum: [[5, 6], [0, 0], [4, 6]],
-    segments.unsorted_segment_max: [[5, 6], [LOW, LOW], [3, 4]],
-    segments.unsorted_segment_min: [[5, 6], [HIGH, HIGH], [1, 2]],
-    segments.unsorted_segment_prod: [[5, 6], [1, 1], [3, 8]],
+    unsorted_segments.unsorted_segment_sum: [[5, 6], [0, 0], [4, 6]],
+    unsorted_segments.unsorted_segment_max: [[5, 6], [LOW, LOW], [3, 4]],
+    unsorted_segments.unsorted_segment_min: [[5, 6], [HIGH, HIGH], [1, 2]],
+    unsorted_segments.unsorted_segment_prod: [[5, 6], [1, 1], [3, 8]],
 }
 name_of = {"ids": lambda function: getattr(function, "__name__", "")}
 
@@ -55,20 +55,20 @@ def test_unsorted_segments_drop_negative_ids(function):
 def test_segments_of_none_are_numbers():
     x = np.array([1.0], "f")
     for function, expected in (
-        (segments.unsorted_segment_max, np.finfo("f").min),
-        (segments.unsorted_segment_min, np.finfo("f").max),
-        (segments.unsorted_segment_mean, 0),
-        (segments.unsorted_segment_sqrt_n, 0),
+        (unsorted_segments.unsorted_segment_max, np.finfo("f").min),
+        (unsorted_segments.unsorted_segment_min, np.finfo("f").max),
+        (unsorted_segments.unsorted_segment_mean, 0),
+        (unsorted_segments.unsorted_segment_sqrt_n, 0),
     ):
         assert compute(lambda x, f=function: f(x, [0], 2), x)[1] == expected
 
 
 def test_ids_may_have_several_axes():
     x, ids = normal(2, 3, 2), np.array([[0, 1, 2], [2, -1, 0]])
-    actual = compute(lambda x, ids: segments.unsorted_segment_mean(x, ids, 4), x, ids)
+    actual = compute(lambda x, ids: unsorted_segments.unsorted_segment_mean(x, ids, 4), x, ids)
     expected = [(x[0, 0] + x[1, 2]) / 2, x[0, 1], (x[0, 2] + x[1, 0]) / 2, [0, 0]]
     close(actual, expected)
-    root = compute(lambda x, ids: segments.unsorted_segment_sqrt_n(x, ids, 4), x, ids)
+    root = compute(lambda x, ids: unsorted_segments.unsorted_segment_sqrt_n(x, ids, 4), x, ids)
     close(root[0], (x[0, 0] + x[1, 2]) / np.sqrt(2))
 
 
@@ -79,7 +79,11 @@ def test_sorted_segments_have_gradients(function):
 
 @pytest.mark.parametrize(
     "function",
-    [*UNSORTED, segments.unsorted_segment_mean, segments.unsorted_segment_sqrt_n],
+    [
+        *UNSORTED,
+        unsorted_segments.unsorted_segment_mean,
+        unsorted_segments.unsorted_segment_sqrt_n,
+    ],
     **name_of,
 )
 def test_unsorted_segments_have_gradients(function):
@@ -92,7 +96,7 @@ def test_gradients_of_zeros_and_ties():
     x[0, 0] = x[1, 0] = x[3, 1] = 0
     check_gradient(segments.segment_prod, x, np.array([0, 0, 1, 1, 1, 3]))
     check_gradient(
-        lambda x, ids: segments.unsorted_segment_prod(x, ids, 3),
+        lambda x, ids: unsorted_segments.unsorted_segment_prod(x, ids, 3),
         x,
         np.array([2, 2, 2, -1, 0, 2]),
     )
@@ -106,7 +110,7 @@ def test_gradients_of_zeros_and_ties():
         (segments.segment_sum, [1, 0, 2, 2], "segment ids are not increasing"),
         (segments.segment_sum, [-1, 0, 1, 1], r"Segment id -1 out of range \[0, 2\)"),
         (
-            lambda x, ids: segments.unsorted_segment_sum(x, ids, 3),
+            lambda x, ids: unsorted_segments.unsorted_segment_sum(x, ids, 3),
             [0, 5, 1, 1],
             r"segment_ids\[1\] = 5 is out of range \[0, 3\)",
         ),
@@ -120,7 +124,10 @@ def test_wrong_ids_are_refused(function, ids, message):
 def test_shapes_of_segments_are_known_in_part():
     ids = np.array([0, 0, 2])
     assert shape_of(lambda x: segments.segment_sum(x, ids), (None, 4)) == (3, 4)
-    assert shape_of(lambda x: segments.unsorted_segment_max(x, ids, 7), (None, 4)) == (7, 4)
+    assert shape_of(lambda x: unsorted_segments.unsorted_segment_max(x, ids, 7), (None, 4)) == (
+        7,
+        4,
+    )
     with pytest.raises(ValueError, match="Dimension 0 in both shapes must be equal"):
         shape_of(lambda x: segments.segment_sum(x, ids), (2, 4))
     with pytest.raises(tf.errors.InvalidArgumentError, match="same size as dimension 0"):

@@ -11,7 +11,8 @@ from berth.graph.graph import Graph
 from berth.ops.arrays.array import constant, identity
 from berth.ops.arrays.placeholders import placeholder
 from berth.ops.builder import apply
-from berth.ops.elementwise.arithmetic import add_n, multiply
+from berth.ops.elementwise.add_n import add_n
+from berth.ops.elementwise.arithmetic import multiply
 from berth.ops.elementwise.unary import negative
 from berth.ops.linalg.products import matmul
 from berth.ops.opdef import CATALOGUE, Access, Kernel, OpDef, all_devices, host_only

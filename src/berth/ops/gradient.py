@@ -13,7 +13,6 @@ can itself be differentiated. It stands beside the definition of its operation.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import Any, Protocol
 
 from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, OpDef
@@ -53,18 +52,9 @@ def takes_none(function: Gradient) -> Gradient:
     return function
 
 
-def not_differentiable(*ops: OpDef) -> None:
-    """Declare operations as not differentiable."""
-    for op in ops:
-        assert op.gradient is None, f"{op.name} has two gradients"
-        op.gradient = NOT_DIFFERENTIABLE
-
-
 def gradient_of(op: RecordedOp) -> Gradient | None:
     """Return the gradient of an operation; None if it is not differentiable."""
     definition = op.definition
-    if definition.gradient is None:
-        import_module("berth.ops.gradients")
     if definition.gradient is None:
         name = getattr(op, "name", definition.name)
         raise LookupError(

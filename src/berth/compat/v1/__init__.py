@@ -116,9 +116,9 @@ from berth.ops.arrays.sets import unique, unique_with_counts
 from berth.ops.arrays.slicing import slice, strided_slice
 from berth.ops.arrays.sorting import argsort, sort
 from berth.ops.arrays.strings import as_string, numpy_function, py_func, string_join
+from berth.ops.elementwise.add_n import add_n
 from berth.ops.elementwise.arithmetic import (
     add,
-    add_n,
     clip_by_value,
     floordiv,
     maximum,
@@ -150,7 +150,9 @@ from berth.ops.elementwise.complex_numbers import angle, complex, imag, real
 from berth.ops.elementwise.gamma import digamma, lgamma, polygamma, zeta
 from berth.ops.elementwise.quotients import div, realdiv, rint, truncatediv, truncatemod
 from berth.ops.elementwise.quotients import divide_no_nan as div_no_nan
+from berth.ops.elementwise.roots import reciprocal, rsqrt, sqrt
 from berth.ops.elementwise.saturate import saturate_cast
+from berth.ops.elementwise.sigmoid import sigmoid, tanh
 from berth.ops.elementwise.special import erf, erfc
 from berth.ops.elementwise.trigonometry import (
     acos,
@@ -178,15 +180,10 @@ from berth.ops.elementwise.unary import (
     log,
     log1p,
     negative,
-    reciprocal,
     round,
-    rsqrt,
-    sigmoid,
     sign,
     sin,
-    sqrt,
     square,
-    tanh,
 )
 from berth.ops.flow.assertions import assert_equal_v1 as assert_equal
 from berth.ops.flow.assertions import assert_greater_equal_v1 as assert_greater_equal
@@ -230,7 +227,7 @@ from berth.ops.linalg.matrices import solve as matrix_solve
 from berth.ops.linalg.matrices import triangular_solve as matrix_triangular_solve
 from berth.ops.linalg.products import matmul
 from berth.ops.linalg.tensor_products import cross, einsum, tensordot
-from berth.ops.nn.activations import log_sigmoid
+from berth.ops.nn.softplus import log_sigmoid
 from berth.ops.operators import Tensor
 from berth.ops.random.sampling import multinomial
 from berth.ops.random.sampling import shuffle as random_shuffle
@@ -265,12 +262,6 @@ from berth.ops.reductions.segments import (
     segment_min,
     segment_prod,
     segment_sum,
-    unsorted_segment_max,
-    unsorted_segment_mean,
-    unsorted_segment_min,
-    unsorted_segment_prod,
-    unsorted_segment_sqrt_n,
-    unsorted_segment_sum,
 )
 from berth.ops.reductions.statistics import bincount_v1 as bincount
 from berth.ops.reductions.statistics import confusion_matrix_v1 as confusion_matrix
@@ -281,6 +272,14 @@ from berth.ops.reductions.statistics import (
     reduce_logsumexp,
 )
 from berth.ops.reductions.sums import accumulate_n, scalar_mul
+from berth.ops.reductions.unsorted_segments import (
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
 from berth.ops.shape import TensorShape
 from berth.session.run_options import RunMetadata, RunOptions
 from berth.session.session import InteractiveSession, Session

@@ -7,9 +7,9 @@ from berth.missing import explain_missing_names as _explain_missing_names
 from berth.ops.arrays.partitions import invert_permutation
 from berth.ops.arrays.sorting import in_top_k_v1 as in_top_k
 from berth.ops.arrays.sorting import top_k
+from berth.ops.elementwise.add_n import add_n
 from berth.ops.elementwise.arithmetic import (
     add,
-    add_n,
     floordiv,
     maximum,
     minimum,
@@ -46,6 +46,8 @@ from berth.ops.elementwise.quotients import (
     xlog1py,
     xlogy,
 )
+from berth.ops.elementwise.roots import reciprocal, rsqrt, sqrt
+from berth.ops.elementwise.sigmoid import sigmoid, tanh
 from berth.ops.elementwise.special import erf, erfc, erfcinv, erfinv, ndtri
 from berth.ops.elementwise.trigonometry import (
     acos,
@@ -73,18 +75,13 @@ from berth.ops.elementwise.unary import (
     log,
     log1p,
     negative,
-    reciprocal,
     round,
-    rsqrt,
-    sigmoid,
     sign,
     sin,
-    sqrt,
     square,
-    tanh,
 )
-from berth.ops.nn.activations import log_sigmoid, softplus, softsign
 from berth.ops.nn.softmax import log_softmax, softmax
+from berth.ops.nn.softplus import log_sigmoid, softplus, softsign
 from berth.ops.reductions.cumulative import cumprod, cumsum, cumulative_logsumexp
 from berth.ops.reductions.extremes import argmax, argmin
 from berth.ops.reductions.norms import l2_normalize
@@ -103,12 +100,6 @@ from berth.ops.reductions.segments import (
     segment_min,
     segment_prod,
     segment_sum,
-    unsorted_segment_max,
-    unsorted_segment_mean,
-    unsorted_segment_min,
-    unsorted_segment_prod,
-    unsorted_segment_sqrt_n,
-    unsorted_segment_sum,
 )
 from berth.ops.reductions.statistics import bincount_v1 as bincount
 from berth.ops.reductions.statistics import confusion_matrix_v1 as confusion_matrix
@@ -123,6 +114,14 @@ from berth.ops.reductions.statistics import (
     zero_fraction,
 )
 from berth.ops.reductions.sums import accumulate_n, polyval, scalar_mul
+from berth.ops.reductions.unsorted_segments import (
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
 
 __all__ = [
     "abs",

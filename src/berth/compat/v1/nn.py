@@ -8,10 +8,9 @@ from berth.ops.arrays.depth import depth_to_space_v1 as depth_to_space
 from berth.ops.arrays.depth import space_to_depth_v1 as space_to_depth
 from berth.ops.arrays.sorting import in_top_k_v1 as in_top_k
 from berth.ops.arrays.sorting import top_k
-from berth.ops.elementwise.unary import relu, sigmoid, tanh
+from berth.ops.elementwise.sigmoid import relu, sigmoid, tanh
 from berth.ops.nn.activations import crelu_v1 as crelu
-from berth.ops.nn.activations import elu, leaky_relu, relu6, selu, silu, softplus, softsign
-from berth.ops.nn.activations import silu as swish
+from berth.ops.nn.activations import elu, leaky_relu, relu6, selu
 from berth.ops.nn.bias import bias_add, relu_layer, xw_plus_b
 from berth.ops.nn.convolution import conv2d_backprop_filter, conv2d_backprop_input
 from berth.ops.nn.convolution import conv2d_transpose_v1 as conv2d_transpose
@@ -67,6 +66,8 @@ from berth.ops.nn.pooling import max_pool as max_pool_v2
 from berth.ops.nn.pooling import max_pool_v1 as max_pool
 from berth.ops.nn.pooling import max_pool_with_argmax_v1 as max_pool_with_argmax
 from berth.ops.nn.softmax import log_softmax, softmax
+from berth.ops.nn.softplus import silu, softplus, softsign
+from berth.ops.nn.softplus import silu as swish
 from berth.ops.nn.volumes import avg_pool3d, max_pool3d
 from berth.ops.nn.volumes import conv3d_v1 as conv3d
 from berth.ops.reductions.norms import l2_normalize

@@ -16,8 +16,8 @@ from berth.ops.arrays.metadata import axis_size, shape, size
 from berth.ops.arrays.places import no_row
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer
+from berth.ops.elementwise import compare
 from berth.ops.elementwise.casting import cast
-from berth.ops.elementwise.compare import SELECT, SELECT_V2
 from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import (
     NOT_DIFFERENTIABLE,
@@ -266,7 +266,7 @@ def _gradient_along(params: Any, indices: Any, grad: Any, axis: int, n_batch: in
     numbers = reshape(starts, [*before, 1]) + reshape(cast(indices, int64), among)
     numbers = reshape(numbers, [-1])
     rows = reshape(grad, concat([[size(numbers)], shape(params)[axis + 1 :]], 0))
-    total = reductions.segments.unsorted_segment_sum(rows, numbers, n_before * n_taken)
+    total = reductions.unsorted_segments.unsorted_segment_sum(rows, numbers, n_before * n_taken)
     return reshape(total, shape(params))
 
 
@@ -324,7 +324,7 @@ def where(
         return apply(WHERE, (condition,), {}, name)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
-    return apply(SELECT, (condition, x, y), {}, name)
+    return apply(compare.SELECT, (condition, x, y), {}, name)
 
 
 @public_v2("where")
@@ -344,4 +344,4 @@ def where_v2(
         return apply(WHERE, (condition,), {}, name)
     if x is None or y is None:
         raise ValueError("x and y must both be non-None or both be None.")
-    return apply(SELECT_V2, (condition, x, y), {}, name)
+    return apply(compare.SELECT_V2, (condition, x, y), {}, name)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from berth.dtypes import int64
 from berth.ops.arrays.joining import concat
-from berth.ops.elementwise.arithmetic import add_n
+from berth.ops.elementwise.add_n import add_n
 from berth.ops.elementwise.casting import cast
-from berth.ops.reductions.segments import unsorted_segment_sum
+from berth.ops.reductions.unsorted_segments import unsorted_segment_sum
 from berth.ops.rules import shape_of_value
 from berth.ops.shape import TensorShape
 from berth.public import public, public_v1

@@ -325,7 +325,7 @@ def _transpose_gradient(op: RecordedOp, grad: Any) -> Any:
         order = perm.value % max(perm.value.size, 1)
         return transpose(grad, np.argsort(order).astype(perm.value.dtype)), None
     n_axes = size_of(perm)
-    inverse = reductions.segments.unsorted_segment_sum(
+    inverse = reductions.unsorted_segments.unsorted_segment_sum(
         range_op(n_axes), mod(perm, n_axes), n_axes
     )
     return transpose(grad, inverse), None

@@ -1,8 +1,8 @@
-"""Arithmetic: element-wise functions of two operands, and sums of several."""
+"""Arithmetic: element-wise functions of two operands, with their gradients."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from berth.dtypes import (
@@ -18,15 +18,20 @@ from berth.dtypes import (
     int64,
 )
 from berth.errors import InvalidArgumentError
-from berth.ops.arrays.array import identity
+from berth.ops.arrays import broadcasting, gathering
 from berth.ops.arrays.strings import add_anyway
 from berth.ops.builder import apply
-from berth.ops.compose import convert, convert_like, is_tensor, scope, type_of
+from berth.ops.compose import convert, convert_like, scope, type_of
+from berth.ops.elementwise import compare, unary
 from berth.ops.elementwise.casting import cast
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
-from berth.ops.rules import INEXACT, SIGNED, elementwise, merge_all
-from berth.ops.shape import bracketed, merge
-from berth.ops.types import Tensor, TensorLike, TensorList
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+)
+from berth.ops.rules import INEXACT, SIGNED, elementwise
+from berth.ops.shape import merge
+from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1
 
 # --- functions that NumPy does not have, or has with another meaning ----------------------
@@ -104,7 +109,7 @@ ADD = elementwise("AddV2", "x:T y:T", "add", NUMBERS)
 SUB = elementwise("Sub", "x:T y:T", "subtract", NUMBERS)
 MUL = elementwise("Mul", "x:T y:T", "multiply", NUMBERS)
 REAL_DIV = elementwise("RealDiv", "x:T y:T", "true_divide", INEXACT)
-FLOOR_DIV = elementwise("FloorDiv", "x:T y:T", _floor_divide, REAL)
+FLOOR_DIV = elementwise("FloorDiv", "x:T y:T", _floor_divide, REAL, gradient=NOT_DIFFERENTIABLE)
 FLOOR_MOD = elementwise("FloorMod", "x:T y:T", _floor_mod, INTEGERS + FLOATING)
 POW = elementwise("Pow", "x:T y:T", _power, (*FLOATING, *SIGNED, *COMPLEX))
 MAXIMUM = elementwise("Maximum", "x:T y:T", _extreme("maximum"), REAL)
@@ -128,6 +133,12 @@ def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         return add_anyway(ADD, x, y, name, error)
 
 
+@gradient(ADD)
+def _add_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = op.inputs
+    return lambda: broadcasting.sum_like(grad, x), lambda: broadcasting.sum_like(grad, y)
+
+
 @public("subtract", "math.subtract")
 def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x - y, element by element.
@@ -138,6 +149,12 @@ def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return apply(SUB, (x, y), {}, name)
 
 
+@gradient(SUB)
+def _sub_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = op.inputs
+    return lambda: broadcasting.sum_like(grad, x), lambda: -broadcasting.sum_like(grad, y)
+
+
 @public("multiply", "math.multiply")
 def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x * y, element by element.
@@ -146,6 +163,15 @@ def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     [[3, 6], [4, 8]]
     """
     return apply(MUL, (x, y), {}, name)
+
+
+@gradient(MUL)
+def _mul_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = op.inputs
+    return (
+        lambda: broadcasting.sum_like(multiply(grad, unary.conj(y)), x),
+        lambda: broadcasting.sum_like(multiply(grad, unary.conj(x)), y),
+    )
 
 
 @public("divide", "truediv", "math.divide", "math.truediv")
@@ -171,6 +197,15 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         if wanted is not dtype:
             x, y = cast(x, wanted), cast(y, wanted)
         return apply(REAL_DIV, (x, y), {}, inner)
+
+
+@gradient(REAL_DIV)
+def _real_div_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = op.inputs
+    return (
+        lambda: broadcasting.sum_like(grad / unary.conj(y), x),
+        lambda: broadcasting.sum_like(grad * (-unary.conj(op.outputs[0]) / unary.conj(y)), y),
+    )
 
 
 divide = truediv
@@ -208,6 +243,14 @@ def mod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return apply(FLOOR_MOD, (x, y), {}, name)
 
 
+@gradient(FLOOR_MOD)
+def _floor_mod_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = op.inputs
+    return lambda: broadcasting.sum_like(
+        grad, x
+    ), lambda: -broadcasting.sum_like(grad * floordiv(x, y), y)
+
+
 @public("pow", "math.pow")
 def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x to the power of y, element by element.
@@ -216,6 +259,28 @@ def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     [4, 9]
     """
     return apply(POW, (x, y), {}, name)
+
+
+@gradient(POW)
+def _pow_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = op.inputs
+
+    def of_base() -> Any:
+        power = unary.conj(y)
+        return broadcasting.sum_like(grad * (power * pow(unary.conj(x), power - 1)), x)
+
+    def of_power() -> Any:
+        base = unary.conj(x)
+        # The power of nothing changes nothing, and there is no logarithm to say so.
+        has_log = (
+            compare.not_equal(base, 0) if base.dtype.is_complex else compare.greater(base, 0)
+        )
+        logarithm = gathering.where_v2(
+            has_log, unary.log(gathering.where_v2(has_log, base, 1)), 0
+        )
+        return broadcasting.sum_like(grad * unary.conj(op.outputs[0]) * logarithm, y)
+
+    return of_base, of_power
 
 
 @public("maximum", "math.maximum")
@@ -228,6 +293,12 @@ def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return apply(MAXIMUM, (x, y), {}, name)
 
 
+@gradient(MAXIMUM)
+def _maximum_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = op.inputs
+    return compare.chosen_gradients(compare.greater_equal(x, y), x, y, grad)
+
+
 @public("minimum", "math.minimum")
 def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return the smaller of x and y, element by element.
@@ -236,6 +307,12 @@ def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     [1, 3]
     """
     return apply(MINIMUM, (x, y), {}, name)
+
+
+@gradient(MINIMUM)
+def _minimum_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = op.inputs
+    return compare.chosen_gradients(compare.less_equal(x, y), x, y, grad)
 
 
 @public("math.squared_difference")
@@ -247,6 +324,13 @@ def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) ->
     [4, 4]
     """
     return apply(SQUARED_DIFFERENCE, (x, y), {}, name)
+
+
+@gradient(SQUARED_DIFFERENCE)
+def _squared_difference_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = op.inputs
+    slope = 2 * grad * (x - y)
+    return lambda: broadcasting.sum_like(slope, x), lambda: -broadcasting.sum_like(slope, y)
 
 
 @public("clip_by_value")
@@ -273,59 +357,3 @@ def _check_same(values: Any, clipped: Any) -> None:
     except ValueError:
         message = f"Shapes {values.shape} and {clipped.shape} are incompatible"
         raise ValueError(message) from None
-
-
-# --- sums of several ----------------------------------------------------------------------
-
-
-def _sum_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    def at_run(k: int) -> str:
-        return (
-            "Inputs to operation AddN of type AddN must have the same size and shape.  "
-            f"Input 0: {bracketed(inputs[0].dims)} != input {k}: {bracketed(inputs[k].dims)}"
-        )
-
-    return ((inputs[0].dtype.base_dtype, merge_all(inputs, at_run)),)
-
-
-def _bind_add_n(launch: Launch) -> Call:
-    if len(launch.inputs) == 1:
-        return launch.xp.copyto, (launch.outputs[0], launch.inputs[0])
-    if len(launch.inputs) == 2:
-        return launch.xp.add, (*launch.inputs, launch.outputs[0])
-    return _add_n, (launch.xp.add, tuple(launch.inputs), launch.outputs[0])
-
-
-def _add_n(add_to: Callable[..., Any], inputs: Sequence[Any], out: Any) -> None:
-    add_to(inputs[0], inputs[1], out)
-    for array in inputs[2:]:
-        add_to(out, array, out)
-
-
-ADD_N = OpDef(
-    "AddN",
-    "inputs:T*",
-    _sum_type,
-    types={"T": NUMBERS},
-    kernels=all_devices(_bind_add_n, NUMBERS),
-)
-
-
-@public("add_n", "math.add_n")
-def add_n(inputs: TensorList, name: str | None = None) -> Tensor:
-    """Add tensors of one shape.
-
-    >>> add_n([[1, 2], [3, 4], [5, 6]]).numpy().tolist()
-    [9, 12]
-    """
-    inputs = list(inputs) if is_tensor(inputs) else inputs
-    if not isinstance(inputs, list | tuple) or not inputs:
-        raise ValueError(
-            "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same "
-            "dtype and shape."
-        )
-    known = next((t for t in map(type_of, inputs) if t is not None), None)
-    tensors = tuple(convert_like(value, known) for value in inputs)
-    if len(tensors) == 1:
-        return identity(tensors[0], name) if name else tensors[0]
-    return apply(ADD_N, tensors, {}, name)

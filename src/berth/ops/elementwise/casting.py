@@ -9,8 +9,9 @@ from berth.dtypes import DType, as_dtype, float32, float64, int32, int64
 from berth.errors import UnimplementedError
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, scope, type_of
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import Attrs, OutputType, Typed
-from berth.ops.rules import ON_DEVICES, elementwise
+from berth.ops.rules import INEXACT, ON_DEVICES, elementwise
 from berth.ops.types import DTypeLike, Tensor, TensorLike
 from berth.public import public, public_v1
 
@@ -60,6 +61,12 @@ def _cast(x: Any, wanted: DType, name: str | None) -> Tensor:
         where = " [Op:Cast] name: " if is_eager() else ""
         raise UnimplementedError(None, None, f"Cast {types} is not supported{where}")
     return apply(CAST, (x,), {"DstT": wanted, "Truncate": False}, name)
+
+
+@gradient(CAST)
+def _cast_gradient(op: RecordedOp, grad: Any) -> Any:
+    given: DType = op.inputs[0].dtype.base_dtype
+    return cast(grad, given) if given in INEXACT and grad.dtype in INEXACT else None
 
 
 @public_v1("to_float")

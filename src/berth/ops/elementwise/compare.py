@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from berth.dtypes import INTEGERS, NUMBERS, REAL, bool_, string
+from berth.ops.arrays import broadcasting, filling, gathering
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope, type_of
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
     ShapeMismatch,
     all_devices_but_strings,
@@ -18,7 +20,7 @@ from berth.ops.rules import (
     merge_dims,
     truth_like_first,
 )
-from berth.ops.shape import Dims, bracketed
+from berth.ops.shape import Dims, bracketed, is_known
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1
 
@@ -26,12 +28,34 @@ from berth.public import public, public_v1
 
 _EQUATABLE = (*NUMBERS, bool_, string)
 
-EQUAL = elementwise("Equal", "x:T y:T", "equal", _EQUATABLE, broadcast_to_bool)
-NOT_EQUAL = elementwise("NotEqual", "x:T y:T", "not_equal", _EQUATABLE, broadcast_to_bool)
-LESS = elementwise("Less", "x:T y:T", "less", REAL, broadcast_to_bool)
-LESS_EQUAL = elementwise("LessEqual", "x:T y:T", "less_equal", REAL, broadcast_to_bool)
-GREATER = elementwise("Greater", "x:T y:T", "greater", REAL, broadcast_to_bool)
-GREATER_EQUAL = elementwise("GreaterEqual", "x:T y:T", "greater_equal", REAL, broadcast_to_bool)
+EQUAL = elementwise(
+    "Equal", "x:T y:T", "equal", _EQUATABLE, broadcast_to_bool, gradient=NOT_DIFFERENTIABLE
+)
+NOT_EQUAL = elementwise(
+    "NotEqual",
+    "x:T y:T",
+    "not_equal",
+    _EQUATABLE,
+    broadcast_to_bool,
+    gradient=NOT_DIFFERENTIABLE,
+)
+LESS = elementwise(
+    "Less", "x:T y:T", "less", REAL, broadcast_to_bool, gradient=NOT_DIFFERENTIABLE
+)
+LESS_EQUAL = elementwise(
+    "LessEqual", "x:T y:T", "less_equal", REAL, broadcast_to_bool, gradient=NOT_DIFFERENTIABLE
+)
+GREATER = elementwise(
+    "Greater", "x:T y:T", "greater", REAL, broadcast_to_bool, gradient=NOT_DIFFERENTIABLE
+)
+GREATER_EQUAL = elementwise(
+    "GreaterEqual",
+    "x:T y:T",
+    "greater_equal",
+    REAL,
+    broadcast_to_bool,
+    gradient=NOT_DIFFERENTIABLE,
+)
 
 
 @public("equal", "math.equal")
@@ -97,15 +121,38 @@ def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
 # --- logic --------------------------------------------------------------------------------
 
 LOGICAL_AND = elementwise(
-    "LogicalAnd", "x:bool y:bool", "logical_and", (bool_,), broadcast_to_bool
+    "LogicalAnd",
+    "x:bool y:bool",
+    "logical_and",
+    (bool_,),
+    broadcast_to_bool,
+    gradient=NOT_DIFFERENTIABLE,
 )
 LOGICAL_OR = elementwise(
-    "LogicalOr", "x:bool y:bool", "logical_or", (bool_,), broadcast_to_bool
+    "LogicalOr",
+    "x:bool y:bool",
+    "logical_or",
+    (bool_,),
+    broadcast_to_bool,
+    gradient=NOT_DIFFERENTIABLE,
 )
-LOGICAL_NOT = elementwise("LogicalNot", "x:bool", "logical_not", (bool_,), truth_like_first)
-BITWISE_AND = elementwise("BitwiseAnd", "x:T y:T", "bitwise_and", INTEGERS)
-BITWISE_OR = elementwise("BitwiseOr", "x:T y:T", "bitwise_or", INTEGERS)
-BITWISE_XOR = elementwise("BitwiseXor", "x:T y:T", "bitwise_xor", INTEGERS)
+LOGICAL_NOT = elementwise(
+    "LogicalNot",
+    "x:bool",
+    "logical_not",
+    (bool_,),
+    truth_like_first,
+    gradient=NOT_DIFFERENTIABLE,
+)
+BITWISE_AND = elementwise(
+    "BitwiseAnd", "x:T y:T", "bitwise_and", INTEGERS, gradient=NOT_DIFFERENTIABLE
+)
+BITWISE_OR = elementwise(
+    "BitwiseOr", "x:T y:T", "bitwise_or", INTEGERS, gradient=NOT_DIFFERENTIABLE
+)
+BITWISE_XOR = elementwise(
+    "BitwiseXor", "x:T y:T", "bitwise_xor", INTEGERS, gradient=NOT_DIFFERENTIABLE
+)
 
 
 @public("logical_and", "math.logical_and")
@@ -260,6 +307,27 @@ SELECT = OpDef(
 )
 
 
+@gradient(SELECT)
+def _select_gradient(op: RecordedOp, grad: Any) -> Any:
+    condition = op.inputs[0]
+    if is_known(condition.dims) and condition.dims in ((), grad.dims):
+        return None, *chosen_gradients(condition, grad, grad, grad)
+    nothing = filling.zeros_like(grad)  # a vector chooses rows here, which nothing else does
+    return (
+        None,
+        lambda: gathering.where(condition, grad, nothing),
+        lambda: gathering.where(condition, nothing, grad),
+    )
+
+
+def chosen_gradients(is_x: Any, x: Any, y: Any, grad: Any) -> tuple[Any, Any]:
+    """Give each element's gradient to the operand that it was chosen from."""
+    return (
+        lambda: broadcasting.sum_like(gathering.where_v2(is_x, grad, 0), x),
+        lambda: broadcasting.sum_like(gathering.where_v2(is_x, 0, grad), y),
+    )
+
+
 def _selected_broadcast(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     condition, then, other = inputs
     try:
@@ -279,3 +347,9 @@ SELECT_V2 = OpDef(
         lambda launch: (_select, (launch.xp.copyto, *launch.inputs, launch.outputs[0]))
     ),
 )
+
+
+@gradient(SELECT_V2)
+def _select_v2_gradient(op: RecordedOp, grad: Any) -> Any:
+    condition, x, y = op.inputs
+    return None, *chosen_gradients(condition, x, y, grad)

@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 
 from berth.dtypes import COMPLEX, complex64, complex128, float32, float64
+from berth.ops.arrays import broadcasting
 from berth.ops.arrays.filling import zeros_like
 from berth.ops.arrays.gathering import where_v2
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope, type_of
+from berth.ops.elementwise import unary
 from berth.ops.elementwise.compare import less
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import Attrs, OutputType, Typed
 from berth.ops.rules import broadcast_all, elementwise
 from berth.ops.types import Tensor, TensorLike
@@ -74,6 +77,13 @@ def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
         return apply(JOIN, (real, imag), {}, inner)
 
 
+@gradient(JOIN)
+def _join_gradient(op: RecordedOp, grad: Any) -> Any:
+    return broadcasting.sum_like(real(grad), op.inputs[0]), broadcasting.sum_like(
+        imag(grad), op.inputs[1]
+    )
+
+
 @public("math.real")
 @public_v1("real")
 def real(input: TensorLike, name: str | None = None) -> Tensor:
@@ -88,6 +98,11 @@ def real(input: TensorLike, name: str | None = None) -> Tensor:
         return apply(REAL_PART, (input,), {}, inner) if is_complex else input
 
 
+@gradient(REAL_PART)
+def _real_part_gradient(op: RecordedOp, grad: Any) -> Any:
+    return complex(grad, zeros_like(grad))
+
+
 @public("math.imag")
 @public_v1("imag")
 def imag(input: TensorLike, name: str | None = None) -> Tensor:
@@ -100,6 +115,11 @@ def imag(input: TensorLike, name: str | None = None) -> Tensor:
         input = convert(input, None, "input")
         is_complex = input.dtype.base_dtype in COMPLEX
         return apply(IMAGINARY_PART, (input,), {}, inner) if is_complex else zeros_like(input)
+
+
+@gradient(IMAGINARY_PART)
+def _imaginary_part_gradient(op: RecordedOp, grad: Any) -> Any:
+    return complex(zeros_like(grad), grad)
 
 
 @public("math.angle")
@@ -117,3 +137,11 @@ def angle(input: TensorLike, name: str | None = None) -> Tensor:
             return apply(ANGLE, (input,), {}, inner)
         half_turn = np.array(np.pi).astype(dtype.np_dtype)
         return where_v2(less(input, convert(0, dtype)), half_turn, zeros_like(input))
+
+
+@gradient(ANGLE)
+def _angle_gradient(op: RecordedOp, grad: Any) -> Any:
+    """Turning to the side changes the angle most: i z / |z|²."""
+    x, y = real(op.inputs[0]), imag(op.inputs[0])
+    slope = grad / (unary.square(x) + unary.square(y))
+    return complex(-y * slope, x * slope)

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from berth.dtypes import FLOATING, float32, float64
+from berth.ops.arrays.broadcasting import sum_like
+from berth.ops.arrays.filling import zeros_like
 from berth.ops.builder import apply
 from berth.ops.elementwise.blocks import by_blocks, polynomial
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.rules import elementwise
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1
@@ -176,6 +179,11 @@ def lgamma(x: TensorLike, name: str | None = None) -> Tensor:
     return apply(LGAMMA, (x,), {}, name)
 
 
+@gradient(LGAMMA)
+def _lgamma_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad * digamma(op.inputs[0])
+
+
 @public("math.digamma")
 @public_v1("digamma")
 def digamma(x: TensorLike, name: str | None = None) -> Tensor:
@@ -185,6 +193,12 @@ def digamma(x: TensorLike, name: str | None = None) -> Tensor:
     [-0.5772156715393066]
     """
     return apply(DIGAMMA, (x,), {}, name)
+
+
+@gradient(DIGAMMA)
+def _digamma_gradient(op: RecordedOp, grad: Any) -> Any:
+    x = op.inputs[0]
+    return grad * polygamma(1 + zeros_like(x), x)
 
 
 @public("math.polygamma")
@@ -198,6 +212,13 @@ def polygamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     return apply(POLYGAMMA, (a, x), {}, name)
 
 
+@gradient(POLYGAMMA)
+def _polygamma_gradient(op: RecordedOp, grad: Any) -> Any:
+    """The order is no number to differentiate by; TensorFlow gives None too."""
+    order, x = op.inputs
+    return None, sum_like(grad * polygamma(order + 1, x), x)
+
+
 @public("math.zeta")
 @public_v1("zeta")
 def zeta(x: TensorLike, q: Any, name: str | None = None) -> Tensor:
@@ -207,3 +228,10 @@ def zeta(x: TensorLike, q: Any, name: str | None = None) -> Tensor:
     [1.644934058189392]
     """
     return apply(ZETA, (x, q), {}, name)
+
+
+@gradient(ZETA)
+def _zeta_gradient(op: RecordedOp, grad: Any) -> Any:
+    """By q only, as in TensorFlow."""
+    x, q = op.inputs
+    return None, sum_like(grad * -x * zeta(x + 1, q), q)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from berth.dtypes import FLOATING, REAL, float32, float64, int32, int64
+from berth.ops.arrays import broadcasting, filling
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope, type_of
+from berth.ops.elementwise import compare, unary
 from berth.ops.elementwise.arithmetic import FLOOR_DIV, REAL_DIV, check_divisor, quotient_type
 from berth.ops.elementwise.blocks import by_blocks
 from berth.ops.elementwise.casting import cast
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.opdef import NOT_DIFFERENTIABLE
 from berth.ops.rules import INEXACT, elementwise
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1
@@ -54,6 +58,20 @@ def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return apply(XLOGY, (x, y), {}, name)
 
 
+@gradient(XLOGY)
+def _xlogy_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = map(unary.conj, op.inputs)
+    by_x, by_y = xlogy(_unless_zero(x), y), xdivy(x, y)
+    return broadcasting.sum_like(grad * by_x, op.inputs[0]), broadcasting.sum_like(
+        grad * by_y, op.inputs[1]
+    )
+
+
+def _unless_zero(x: Any) -> Any:
+    """Return 1 where x is not 0, and 0 there."""
+    return cast(compare.not_equal(x, filling.zeros_like(x)), x.dtype.base_dtype)
+
+
 @public("math.xlog1py")
 def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x log(1 + y), and 0 where x is, element by element.
@@ -64,6 +82,15 @@ def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     return apply(XLOG1PY, (x, y), {}, name or "xlog1py")
 
 
+@gradient(XLOG1PY)
+def _xlog1py_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = map(unary.conj, op.inputs)
+    by_x, by_y = xlog1py(_unless_zero(x), y), xdivy(x, y + 1)
+    return broadcasting.sum_like(grad * by_x, op.inputs[0]), broadcasting.sum_like(
+        grad * by_y, op.inputs[1]
+    )
+
+
 @public("math.xdivy")
 def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x / y, and 0 where x is, element by element.
@@ -72,6 +99,15 @@ def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     [0.0, 0.5]
     """
     return apply(XDIVY, (x, y), {}, name or "xdivy")
+
+
+@gradient(XDIVY)
+def _xdivy_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = map(unary.conj, op.inputs)
+    by_x, by_y = xdivy(_unless_zero(x), y), xdivy(-x, unary.square(y))
+    return broadcasting.sum_like(grad * by_x, op.inputs[0]), broadcasting.sum_like(
+        grad * by_y, op.inputs[1]
+    )
 
 
 @public_v1("div")
@@ -106,6 +142,15 @@ def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tens
         return apply(DIV_NO_NAN, (cast(x, wanted), cast(y, wanted)), {}, inner)
 
 
+@gradient(DIV_NO_NAN)
+def _div_no_nan_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = map(unary.conj, op.inputs)
+    by_y = grad * divide_no_nan(divide_no_nan(-x, y), y)
+    return broadcasting.sum_like(divide_no_nan(grad, y), op.inputs[0]), broadcasting.sum_like(
+        by_y, op.inputs[1]
+    )
+
+
 @public("math.multiply_no_nan")
 def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x * y, and 0 where y is, whatever x is, element by element.
@@ -116,6 +161,13 @@ def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Te
     with scope("multiply_no_nan", name) as inner:
         x = convert(x, type_of(x) or type_of(y), "x")
         return apply(MUL_NO_NAN, (x, convert(y, x.dtype.base_dtype, "y")), {}, inner)
+
+
+@gradient(MUL_NO_NAN)
+def _mul_no_nan_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = map(unary.conj, op.inputs)
+    by_x, by_y = multiply_no_nan(grad, y), multiply_no_nan(x, grad)
+    return broadcasting.sum_like(by_x, op.inputs[0]), broadcasting.sum_like(by_y, op.inputs[1])
 
 
 @public("math.reciprocal_no_nan")
@@ -147,11 +199,13 @@ def _truncate_mod(xp: Any, x: Any, y: Any) -> Any:
     return xp.fmod(x, y)
 
 
-TRUNCATE_DIV = elementwise("TruncateDiv", "x:T y:T", by_blocks(_truncate_div), REAL)
+TRUNCATE_DIV = elementwise(
+    "TruncateDiv", "x:T y:T", by_blocks(_truncate_div), REAL, gradient=NOT_DIFFERENTIABLE
+)
 TRUNCATE_MOD = elementwise(
     "TruncateMod", "x:T y:T", by_blocks(_truncate_mod), (int32, int64, *FLOATING)
 )
-RINT = elementwise("Rint", "x:T", "rint", FLOATING)
+RINT = elementwise("Rint", "x:T", "rint", FLOATING, gradient=NOT_DIFFERENTIABLE)
 NEXT_AFTER = elementwise("NextAfter", "x1:T x2:T", "nextafter", (float32, float64))
 
 
@@ -173,6 +227,14 @@ def truncatemod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
     [1, -1]
     """
     return apply(TRUNCATE_MOD, (x, y), {}, name)
+
+
+@gradient(TRUNCATE_MOD)
+def _truncate_mod_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = op.inputs
+    return broadcasting.sum_like(grad, x), broadcasting.sum_like(
+        grad * unary.negative(truncatediv(x, y)), y
+    )
 
 
 @public("realdiv")
@@ -213,3 +275,9 @@ def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
     [1.0000001192092896]
     """
     return apply(NEXT_AFTER, (x1, x2), {}, name)
+
+
+@gradient(NEXT_AFTER)
+def _next_after_gradient(op: RecordedOp, grad: Any) -> Any:
+    x1, x2 = op.inputs
+    return broadcasting.sum_like(grad, x1), filling.zeros_like(x2)

@@ -10,6 +10,7 @@ from typing import Any
 from berth.dtypes import INTEGERS
 from berth.ops.builder import apply
 from berth.ops.elementwise.blocks import by_blocks
+from berth.ops.opdef import NOT_DIFFERENTIABLE
 from berth.ops.rules import elementwise
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public
@@ -28,8 +29,12 @@ def _places(xp: Any, y: Any) -> Any:
     return xp.clip(y, number(0), number(8 * y.dtype.itemsize - 1))
 
 
-LEFT_SHIFT = elementwise("LeftShift", "x:T y:T", by_blocks(_shift_left), INTEGERS)
-RIGHT_SHIFT = elementwise("RightShift", "x:T y:T", by_blocks(_shift_right), INTEGERS)
+LEFT_SHIFT = elementwise(
+    "LeftShift", "x:T y:T", by_blocks(_shift_left), INTEGERS, gradient=NOT_DIFFERENTIABLE
+)
+RIGHT_SHIFT = elementwise(
+    "RightShift", "x:T y:T", by_blocks(_shift_right), INTEGERS, gradient=NOT_DIFFERENTIABLE
+)
 
 
 @public("bitwise.left_shift")

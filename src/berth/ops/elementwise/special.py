@@ -6,6 +6,7 @@ inverse, M. J. Wichura's (AS 241, 1988): exact to the last digits of float64.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
 from berth.ops.elementwise.arithmetic import multiply
 from berth.ops.elementwise.blocks import by_blocks, polynomial
-from berth.ops.elementwise.unary import negative
+from berth.ops.elementwise.unary import exp, negative, square
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.rules import elementwise
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1
@@ -176,6 +178,11 @@ def erf(x: TensorLike, name: str | None = None) -> Tensor:
     return apply(ERF, (x,), {}, name)
 
 
+@gradient(ERF)
+def _erf_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad * (2 / math.sqrt(math.pi)) * exp(negative(square(op.inputs[0])))
+
+
 @public("math.erfc")
 @public_v1("erfc")
 def erfc(x: TensorLike, name: str | None = None) -> Tensor:
@@ -185,6 +192,11 @@ def erfc(x: TensorLike, name: str | None = None) -> Tensor:
     [1.0, 2.0]
     """
     return apply(ERFC, (x,), {}, name)
+
+
+@gradient(ERFC)
+def _erfc_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad * (-2 / math.sqrt(math.pi)) * exp(negative(square(op.inputs[0])))
 
 
 # --- and its inverse ----------------------------------------------------------------------
@@ -292,6 +304,11 @@ def erfinv(x: TensorLike, name: str | None = None) -> Tensor:
     return apply(ERFINV, (x,), {}, name or "erfinv")
 
 
+@gradient(ERFINV)
+def _erfinv_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad * (math.sqrt(math.pi) / 2) * exp(square(op.outputs[0]))
+
+
 @public("math.ndtri")
 def ndtri(x: TensorLike, name: str | None = None) -> Tensor:
     """Return where the standard normal distribution reaches x, element by element.
@@ -300,6 +317,11 @@ def ndtri(x: TensorLike, name: str | None = None) -> Tensor:
     [0.0, -inf]
     """
     return apply(NDTRI, (x,), {}, name or "ndtri")
+
+
+@gradient(NDTRI)
+def _ndtri_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad * math.sqrt(2 * math.pi) * exp(square(op.outputs[0]) / 2)
 
 
 @public("math.erfcinv")

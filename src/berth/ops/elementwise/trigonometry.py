@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from berth.dtypes import FLOATING
+from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.builder import apply
+from berth.ops.elementwise.roots import reciprocal, rsqrt
+from berth.ops.elementwise.unary import conj, cos, square
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.rules import INEXACT, elementwise
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public
@@ -30,6 +36,11 @@ def tan(x: TensorLike, name: str | None = None) -> Tensor:
     return apply(TAN, (x,), {}, name)
 
 
+@gradient(TAN)
+def _tan_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad * square(reciprocal(cos(conj(op.inputs[0]))))
+
+
 @public("asin", "math.asin")
 def asin(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the angle from -π/2 to π/2 whose sine is x, element by element.
@@ -38,6 +49,11 @@ def asin(x: TensorLike, name: str | None = None) -> Tensor:
     [0.0, nan]
     """
     return apply(ASIN, (x,), {}, name)
+
+
+@gradient(ASIN)
+def _asin_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad * rsqrt(1 - square(conj(op.inputs[0])))
 
 
 @public("acos", "math.acos")
@@ -50,6 +66,11 @@ def acos(x: TensorLike, name: str | None = None) -> Tensor:
     return apply(ACOS, (x,), {}, name)
 
 
+@gradient(ACOS)
+def _acos_gradient(op: RecordedOp, grad: Any) -> Any:
+    return -grad * rsqrt(1 - square(conj(op.inputs[0])))
+
+
 @public("atan", "math.atan")
 def atan(x: TensorLike, name: str | None = None) -> Tensor:
     """Return the angle from -π/2 to π/2 whose tangent is x, element by element.
@@ -58,6 +79,11 @@ def atan(x: TensorLike, name: str | None = None) -> Tensor:
     [0.0]
     """
     return apply(ATAN, (x,), {}, name)
+
+
+@gradient(ATAN)
+def _atan_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad / (1 + square(conj(op.inputs[0])))
 
 
 @public("atan2", "math.atan2")
@@ -70,6 +96,13 @@ def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     return apply(ATAN2, (y, x), {}, name)
 
 
+@gradient(ATAN2)
+def _atan2_gradient(op: RecordedOp, grad: Any) -> Any:
+    y, x = op.inputs
+    part = grad / (square(x) + square(y))
+    return sum_like(x * part, y), sum_like(-y * part, x)
+
+
 @public("sinh", "math.sinh")
 def sinh(x: TensorLike, name: str | None = None) -> Tensor:
     """Return (exp(x) - exp(-x)) / 2, element by element.
@@ -78,6 +111,11 @@ def sinh(x: TensorLike, name: str | None = None) -> Tensor:
     [0.0]
     """
     return apply(SINH, (x,), {}, name)
+
+
+@gradient(SINH)
+def _sinh_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad * cosh(conj(op.inputs[0]))
 
 
 @public("cosh", "math.cosh")
@@ -90,6 +128,11 @@ def cosh(x: TensorLike, name: str | None = None) -> Tensor:
     return apply(COSH, (x,), {}, name)
 
 
+@gradient(COSH)
+def _cosh_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad * sinh(conj(op.inputs[0]))
+
+
 @public("asinh", "math.asinh")
 def asinh(x: TensorLike, name: str | None = None) -> Tensor:
     """Return what has x as its `sinh`, element by element.
@@ -98,6 +141,11 @@ def asinh(x: TensorLike, name: str | None = None) -> Tensor:
     [0.0]
     """
     return apply(ASINH, (x,), {}, name)
+
+
+@gradient(ASINH)
+def _asinh_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad / cosh(conj(op.outputs[0]))
 
 
 @public("acosh", "math.acosh")
@@ -110,6 +158,11 @@ def acosh(x: TensorLike, name: str | None = None) -> Tensor:
     return apply(ACOSH, (x,), {}, name)
 
 
+@gradient(ACOSH)
+def _acosh_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad / sinh(conj(op.outputs[0]))
+
+
 @public("atanh", "math.atanh")
 def atanh(x: TensorLike, name: str | None = None) -> Tensor:
     """Return what has x as its `tanh`, element by element.
@@ -118,3 +171,8 @@ def atanh(x: TensorLike, name: str | None = None) -> Tensor:
     [0.0, inf]
     """
     return apply(ATANH, (x,), {}, name)
+
+
+@gradient(ATANH)
+def _atanh_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad / (1 - square(conj(op.inputs[0])))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from berth.dtypes import COMPLEX, FLOATING, INTEGERS, NUMBERS, REAL
+from berth.dtypes import COMPLEX, FLOATING, INTEGERS, NUMBERS
 from berth.ops.arrays import filling
 from berth.ops.builder import apply
 from berth.ops.compose import convert, type_of
@@ -14,44 +13,12 @@ from berth.ops.declare import unary
 from berth.ops.elementwise import casting, quotients
 from berth.ops.elementwise.blocks import by_blocks
 from berth.ops.gradient import RecordedOp, gradient
-from berth.ops.nn import activation_gradients as backward
 from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, OutputType, Typed
 from berth.ops.rules import INEXACT, SIGNED, elementwise, truth_like_first
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1
 
 # --- functions that NumPy does not have ---------------------------------------------------
-
-_CLIP_ABOVE = 2**12
-"""From this many elements on, NumPy's clip is faster than its maximum with a scalar."""
-
-
-def _rsqrt(xp: Any, attrs: Attrs) -> Callable[..., Any]:
-    def rsqrt(x: Any, out: Any) -> None:
-        xp.sqrt(x, out)
-        xp.reciprocal(out, out)
-
-    return rsqrt
-
-
-def _sigmoid(xp: Any, attrs: Attrs) -> Callable[..., Any]:
-    def sigmoid(x: Any, out: Any) -> None:
-        xp.negative(x, out)
-        xp.exp(out, out)
-        xp.add(out, 1, out)
-        xp.reciprocal(out, out)
-
-    return sigmoid
-
-
-def _relu(xp: Any, attrs: Attrs) -> Callable[..., Any]:
-    def relu(x: Any, out: Any) -> None:
-        if x.size > _CLIP_ABOVE and x.dtype.kind == "f":
-            xp.clip(x, 0, math.inf, out)
-        else:
-            xp.maximum(x, x.dtype.type(0), out=out)  # a plain 0 widens single integers
-
-    return relu
 
 
 def _direction(xp: Any, x: Any) -> Any:
@@ -86,7 +53,6 @@ COMPLEX_ABS = elementwise("ComplexAbs", "x:T", "absolute", COMPLEX, _real_type)
 CONJ = elementwise("Conj", "input:T", "conjugate", COMPLEX)
 SIGN = elementwise("Sign", "x:T", _sign, _SIGNED_NUMBERS)
 ROUND = elementwise("Round", "x:T", "rint", FLOATING, gradient=NOT_DIFFERENTIABLE)
-RELU = elementwise("Relu", "features:T", _relu, REAL)
 
 
 @public("abs", "math.abs")
@@ -160,21 +126,6 @@ def round(x: TensorLike, name: str | None = None) -> Tensor:
     return x if x.dtype.is_integer else apply(ROUND, (x,), {}, name)
 
 
-@public("nn.relu")
-def relu(features: TensorLike, name: str | None = None) -> Tensor:
-    """Rectified linear unit, max(features, 0), element-wise.
-
-    >>> relu([-1.0, 2.0]).numpy().tolist()
-    [0.0, 2.0]
-    """
-    return apply(RELU, (features,), {}, name)
-
-
-@gradient(RELU)
-def _relu_gradient(op: RecordedOp, grad: Tensor) -> Tensor:
-    return backward.relu_grad(grad, op.outputs[0])
-
-
 # --- regular: one operand, one NumPy function -----------------------------------------------
 
 NEG, negative = unary(
@@ -195,38 +146,6 @@ SQUARE, square = unary(
     example=("[3, -2]", "[9, 4]"),
     gradient=lambda op, grad: grad * (2 * conj(op.inputs[0])),
     public=("square", "math.square"),
-)
-
-SQRT, sqrt = unary(
-    "Sqrt",
-    "sqrt",
-    INEXACT,
-    doc="Square root of x, element-wise.",
-    example=("[4.0, 9.0]", "[2.0, 3.0]"),
-    gradient=lambda op, grad: backward.sqrt_grad(conj(op.outputs[0]), grad),
-    public=("sqrt", "math.sqrt"),
-)
-
-RSQRT, rsqrt = unary(
-    "Rsqrt",
-    _rsqrt,
-    INEXACT,
-    doc="Reciprocal of the square root of x, element-wise.",
-    example=("[4.0, 0.25]", "[0.5, 2.0]"),
-    gradient=lambda op, grad: backward.rsqrt_grad(conj(op.outputs[0]), grad),
-    public=("math.rsqrt",),
-    public_v1=("rsqrt",),
-)
-
-RECIPROCAL, reciprocal = unary(
-    "Reciprocal",
-    "reciprocal",
-    INEXACT,
-    doc="Reciprocal of x, element-wise.",
-    example=("[4.0, -0.5]", "[0.25, -2.0]"),
-    gradient=lambda op, grad: backward.reciprocal_grad(conj(op.outputs[0]), grad),
-    public=("math.reciprocal",),
-    public_v1=("reciprocal",),
 )
 
 EXP, exp = unary(
@@ -272,16 +191,6 @@ LOG1P, log1p = unary(
     public_v1=("log1p",),
 )
 
-TANH, tanh = unary(
-    "Tanh",
-    "tanh",
-    INEXACT,
-    doc="Hyperbolic tangent of x, element-wise.",
-    example=("[0.0, 100.0]", "[0.0, 1.0]"),
-    gradient=lambda op, grad: backward.tanh_grad(conj(op.outputs[0]), grad),
-    public=("tanh", "math.tanh", "nn.tanh"),
-)
-
 SIN, sin = unary(
     "Sin",
     "sin",
@@ -300,16 +209,6 @@ COS, cos = unary(
     example=("[0.0]", "[1.0]"),
     gradient=lambda op, grad: -grad * sin(conj(op.inputs[0])),
     public=("cos", "math.cos"),
-)
-
-SIGMOID, sigmoid = unary(
-    "Sigmoid",
-    _sigmoid,
-    INEXACT,
-    doc="Sigmoid of x, 1 / (1 + exp(-x)), element-wise.",
-    example=("[0.0]", "[0.5]"),
-    gradient=lambda op, grad: backward.sigmoid_grad(conj(op.outputs[0]), grad),
-    public=("sigmoid", "math.sigmoid", "nn.sigmoid"),
 )
 
 FLOOR, floor = unary(

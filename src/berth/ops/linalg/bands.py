@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from berth.dtypes import ALL, bool_
+from berth.ops.arrays.filling import zeros_like
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.linalg import diagonals
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import (
     INDEX,
@@ -178,6 +181,12 @@ MATRIX_DIAG = OpDef(
 )
 
 
+@gradient(MATRIX_DIAG)
+def _diag_gradient(op: RecordedOp, grad: Any) -> Any:
+    part = diagonals.diag_part(grad, k=op.inputs[1], align=op.attrs["align"])
+    return part, None, None, None, None
+
+
 def _part_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     _check_align("MatrixDiagPartV3", attrs["align"])
     matrices, k = inputs[:2]
@@ -206,6 +215,16 @@ MATRIX_DIAG_PART = OpDef(
     kernels=all_devices_but_strings(_bind_part),
     host_inputs=(1,),
 )
+
+
+@gradient(MATRIX_DIAG_PART)
+def _diag_part_gradient(op: RecordedOp, grad: Any) -> Any:
+    matrices, k, _ = op.inputs
+    return (
+        diagonals.set_diag(zeros_like(matrices), grad, k=k, align=op.attrs["align"]),
+        None,
+        None,
+    )
 
 
 def _set_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -245,6 +264,14 @@ MATRIX_SET_DIAG = OpDef(
     kernels=all_devices_but_strings(_bind_set),
     host_inputs=(2,),
 )
+
+
+@gradient(MATRIX_SET_DIAG)
+def _set_diag_gradient(op: RecordedOp, grad: Any) -> Any:
+    _, diagonal, k = op.inputs
+    align = op.attrs["align"]
+    around = diagonals.set_diag(grad, zeros_like(diagonal), k=k, align=align)
+    return around, diagonals.diag_part(grad, k=k, align=align), None
 
 
 def _band_part_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -299,3 +326,8 @@ MATRIX_BAND_PART = OpDef(
     kernels=all_devices(_bind_band_part, ON_DEVICES, _mask_type),
     host_inputs=(1, 2),
 )
+
+
+@gradient(MATRIX_BAND_PART)
+def _band_part_gradient(op: RecordedOp, grad: Any) -> Any:
+    return diagonals.band_part(grad, *op.inputs[1:]), None, None

@@ -19,6 +19,10 @@ from string import ascii_letters
 from typing import Any, NamedTuple
 
 from berth.dtypes import COMPLEX, FLOATING, int16, int32, int64
+from berth.ops.arrays.broadcasting import sum_like
+from berth.ops.builder import apply
+from berth.ops.elementwise.unary import conj
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import (
     Attrs,
     Call,
@@ -295,3 +299,24 @@ EINSUM = OpDef(
     kernels=all_devices(_bind_contraction, _TYPES, _contraction_scratch),
     flops=_flops,
 )
+
+
+@gradient(EINSUM)
+def _einsum_gradient(op: RecordedOp, grad: Any) -> Any:
+    left, _, output = op.attrs["equation"].partition("->")
+    if len(op.inputs) == 1:
+        return apply(EINSUM, (grad,), {"equation": f"{output}->{left}"})
+    sides = left.split(",")
+    return [
+        _by_one(output, sides[1 - k], sides[k], grad, op.inputs[1 - k], op.inputs[k])
+        for k in (0, 1)
+    ]
+
+
+def _by_one(output: str, other: str, own: str, grad: Any, factor: Any, tensor: Any) -> Any:
+    """Multiply what arrives with the other factor, and sum where `tensor` was stretched."""
+    if ELLIPSIS not in output:
+        return apply(EINSUM, (grad, conj(factor)), {"equation": f"{output},{other}->{own}"})
+    wide = ELLIPSIS + write(without(read_labels(own), ELLIPSIS))
+    product = apply(EINSUM, (grad, conj(factor)), {"equation": f"{output},{other}->{wide}"})
+    return sum_like(product, tensor)

@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from berth.dtypes import DType
+from berth.dtypes import COMPLEX, DType
+from berth.ops.arrays.array import expand_dims
+from berth.ops.arrays.filling import zeros_like
 from berth.ops.builder import apply
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.complex_numbers import real
+from berth.ops.elementwise.quotients import divide_no_nan
+from berth.ops.elementwise.unary import conj, square
+from berth.ops.gradient import RecordedOp, gradient, takes_none
+from berth.ops.linalg.diagonals import band_part, diag, diag_part, set_diag
+from berth.ops.linalg.linear_systems import adjoint
 from berth.ops.linalg.matrices import (
     check_matrix,
     fill_each,
     matrix_op,
     square_dims,
+    triangular_solve,
 )
+from berth.ops.linalg.products import matmul
 from berth.ops.opdef import Attrs, Call, Launch, OutputType, Typed
 from berth.ops.shape import Dims
 from berth.ops.types import Tensor, TensorLike
@@ -103,6 +113,29 @@ def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) 
     return Qr(*apply(QR, (input,), {"full_matrices": bool(full_matrices)}, name))
 
 
+@gradient(QR)
+def _qr_gradient(op: RecordedOp, grad_q: Any, grad_r: Any) -> Any:
+    """Of matrices with at least as many rows as columns, and square or reduced factors."""
+    q, r = op.outputs
+    dims = op.inputs[0].dims
+    if dims is None or None in dims[-2:]:
+        raise NotImplementedError("QrGrad not implemented with dynamic shapes.")
+    rows, columns = dims[-2:]
+    if rows < columns or (op.attrs["full_matrices"] and rows > columns):
+        raise NotImplementedError(
+            "The gradient of qr is there for matrices with at least as many rows as columns, "
+            "and without full_matrices."
+        )
+    middle = matmul(r, grad_r, adjoint_b=True) - matmul(grad_q, q, adjoint_a=True)
+    lower = band_part(middle, -1, 0)
+    lower = set_diag(lower, zeros_like(diag_part(lower)))
+    symmetric = lower + adjoint(lower)
+    diagonal = diag_part(middle)
+    symmetric = set_diag(symmetric, cast(real(diagonal), diagonal.dtype.base_dtype))
+    right = grad_q + matmul(q, symmetric)
+    return adjoint(triangular_solve(r, adjoint(right), lower=False, adjoint=False))
+
+
 @public("linalg.svd")
 @public_v1("svd")
 def svd(
@@ -124,6 +157,41 @@ def svd(
     return real(values), left, right
 
 
+@gradient(SVD)
+@takes_none
+def _svd_gradient(
+    op: RecordedOp, grad_values: Any, grad_left: Any = None, grad_right: Any = None
+) -> Any:
+    """U (diag(grad_s) + …) Vᴴ; of the vectors of real matrices only, as they are unique."""
+    tensor = op.inputs[0]
+    if op.attrs["compute_uv"]:
+        values, left, right = op.outputs
+    else:
+        values, left, right = svd(tensor)
+    has_vectors = grad_left is not None or grad_right is not None
+    if has_vectors and (tensor.dtype.base_dtype in COMPLEX or op.attrs["full_matrices"]):
+        raise NotImplementedError(
+            "The gradient of svd's vectors is there for real matrices, and without "
+            "full_matrices."
+        )
+    middle = zeros_like(diag(values)) if grad_values is None else diag(grad_values)
+    outside = zeros_like(tensor)
+    row, column = expand_dims(values, -2), expand_dims(values, -1)
+    apart = square(row) - square(column)
+    inverse = divide_no_nan(zeros_like(apart) + 1, apart)
+    if grad_left is not None:
+        turned = inverse * matmul(left, grad_left, adjoint_a=True)
+        middle = middle + (turned + adjoint(turned)) * row
+        rest = grad_left - matmul(left, matmul(left, grad_left, adjoint_a=True))
+        outside = outside + matmul(divide_no_nan(rest, row), right, adjoint_b=True)
+    if grad_right is not None:
+        turned = inverse * matmul(right, grad_right, adjoint_a=True)
+        middle = middle + column * (turned + adjoint(turned))
+        rest = grad_right - matmul(right, matmul(right, grad_right, adjoint_a=True))
+        outside = outside + matmul(left, divide_no_nan(rest, row), adjoint_b=True)
+    return matmul(left, matmul(middle, right, adjoint_b=True)) + outside
+
+
 @public("linalg.eigh")
 @public_v1("self_adjoint_eig")
 def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Any, Any]:
@@ -136,6 +204,27 @@ def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Any, Any]:
     """
     values, vectors = apply(SELF_ADJOINT_EIG, (tensor,), {"compute_v": True}, name)
     return values, vectors
+
+
+@gradient(SELF_ADJOINT_EIG)
+@takes_none
+def _eigen_gradient(op: RecordedOp, grad_values: Any, grad_vectors: Any = None) -> Any:
+    """V (diag(grad_e) + F ∘ Vᴴ grad_v) Vᴴ, with F = 1 / (eⱼ - eᵢ) and 0 on its diagonal.
+
+    Only the lower triangle is looked at, so it gets what belongs to the upper one too.
+    """
+    if not op.attrs["compute_v"]:
+        values, vectors = apply(SELF_ADJOINT_EIG, (op.inputs[0],), {"compute_v": True})
+    else:
+        values, vectors = op.outputs
+    middle = zeros_like(vectors) if grad_values is None else diag(grad_values)
+    if grad_vectors is not None:
+        apart = expand_dims(values, -2) - expand_dims(values, -1)
+        inverse = divide_no_nan(zeros_like(apart) + 1, apart)
+        middle = middle + conj(inverse) * matmul(vectors, grad_vectors, adjoint_a=True)
+    whole = matmul(vectors, matmul(middle, vectors, adjoint_b=True))
+    lower = band_part(whole + adjoint(whole), -1, 0)
+    return set_diag(lower, 0.5 * diag_part(lower))
 
 
 @public("linalg.eigvalsh")

@@ -14,6 +14,7 @@ from berth.ops.arrays.metadata import shape
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer, is_tensor, scope
 from berth.ops.elementwise.arithmetic import minimum
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.linalg.bands import (
     MATRIX_BAND_PART,
     MATRIX_DIAG,
@@ -220,6 +221,11 @@ def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
     return apply(TENSOR_DIAG, (diagonal,), {}, name)
 
 
+@gradient(TENSOR_DIAG)
+def _tensor_diag_gradient(op: RecordedOp, grad: Any) -> Any:
+    return tensor_diag_part(grad)
+
+
 @public("linalg.tensor_diag_part")
 @public_v1("diag_part")
 def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
@@ -229,3 +235,8 @@ def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
     [1, 4]
     """
     return apply(TENSOR_DIAG_PART, (input,), {}, name)
+
+
+@gradient(TENSOR_DIAG_PART)
+def _tensor_diag_part_gradient(op: RecordedOp, grad: Any) -> Any:
+    return tensor_diag(grad)

@@ -10,8 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from berth.ops.arrays.filling import zeros_like
+from berth.ops.arrays.joining import concat
+from berth.ops.arrays.metadata import axis_size
 from berth.ops.builder import apply
 from berth.ops.compose import convert
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.linalg.linear_systems import adjoint
 from berth.ops.linalg.matrices import square_type
 from berth.ops.opdef import Call, Launch, OpDef, all_devices
 from berth.ops.rules import INEXACT
@@ -90,3 +95,12 @@ def expm(input: TensorLike, name: str | None = None) -> Tensor:
         known = f"<dtype: '{dtype.name}'>"
         raise ValueError(f"tf.linalg.expm does not support matrices of type {known}")
     return apply(MATRIX_EXPONENTIAL, (matrices,), {}, name or "matrix_exponential")
+
+
+@gradient(MATRIX_EXPONENTIAL)
+def _exponential_gradient(op: RecordedOp, grad: Any) -> Any:
+    """Take it out of a larger exponential: that of [[aᴴ, grad], [0, aᴴ]] has it in a corner."""
+    a = op.inputs[0]
+    turned, size = adjoint(a), axis_size(a, -1)
+    rows = concat([turned, grad], -1), concat([zeros_like(a), turned], -1)
+    return expm(concat(rows, -2))[..., :size, size:]

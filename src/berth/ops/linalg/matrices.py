@@ -13,7 +13,14 @@ import numpy as np
 
 from berth.dtypes import COMPLEX, float32, float64
 from berth.errors import InvalidArgumentError
+from berth.ops.arrays.array import expand_dims
+from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.builder import apply
+from berth.ops.elementwise.unary import conj
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.linalg import linear_systems
+from berth.ops.linalg.diagonals import band_part, diag_part, set_diag
+from berth.ops.linalg.products import matmul
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import ShapeMismatch, common_dims, merge_dims
 from berth.ops.shape import Dims
@@ -209,6 +216,14 @@ def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Te
     return apply(MATRIX_INVERSE, (input,), {"adjoint": bool(adjoint)}, name)
 
 
+@gradient(MATRIX_INVERSE)
+def _inverse_gradient(op: RecordedOp, grad: Any) -> Any:
+    """-X⁻ᴴ grad X⁻ᴴ; of the adjoint's inverse, the adjoint of that."""
+    inverse = op.outputs[0]
+    grad = -matmul(inverse, matmul(grad, inverse, adjoint_b=True), adjoint_a=True)
+    return linear_systems.adjoint(grad) if op.attrs["adjoint"] else grad
+
+
 @public("linalg.det")
 @public_v1("matrix_determinant")
 def det(input: TensorLike, name: str | None = None) -> Tensor:
@@ -218,6 +233,16 @@ def det(input: TensorLike, name: str | None = None) -> Tensor:
     8.0
     """
     return apply(MATRIX_DETERMINANT, (input,), {}, name)
+
+
+@gradient(MATRIX_DETERMINANT)
+def _determinant_gradient(op: RecordedOp, grad: Any) -> Any:
+    return _as_number(grad * conj(op.outputs[0])) * inv(op.inputs[0], adjoint=True)
+
+
+def _as_number(grad: Any) -> Any:
+    """Return what arrives at a number as a matrix of one element."""
+    return expand_dims(expand_dims(grad, -1), -1)
 
 
 class LogMatrixDeterminant(NamedTuple):
@@ -237,6 +262,12 @@ def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
     return LogMatrixDeterminant(*apply(LOG_MATRIX_DETERMINANT, (input,), {}, name))
 
 
+@gradient(LOG_MATRIX_DETERMINANT)
+def _log_determinant_gradient(op: RecordedOp, grad_sign: Any, grad: Any) -> Any:
+    """The sign does not change a little."""
+    return _as_number(grad) * inv(op.inputs[0], adjoint=True)
+
+
 @public("linalg.solve")
 @public_v1("matrix_solve")
 def solve(
@@ -248,6 +279,16 @@ def solve(
     [[0.5], [0.25]]
     """
     return apply(MATRIX_SOLVE, (matrix, rhs), {"adjoint": bool(adjoint)}, name)
+
+
+@gradient(MATRIX_SOLVE)
+def _solve_gradient(op: RecordedOp, grad: Any) -> Any:
+    matrix, solution = op.inputs[0], op.outputs[0]
+    is_adjoint = op.attrs["adjoint"]
+    by_rhs = solve(matrix, grad, adjoint=not is_adjoint)
+    if is_adjoint:
+        return -matmul(solution, by_rhs, adjoint_b=True), by_rhs
+    return -matmul(by_rhs, solution, adjoint_b=True), by_rhs
 
 
 @public("linalg.triangular_solve")
@@ -268,6 +309,19 @@ def triangular_solve(
     return apply(MATRIX_TRIANGULAR_SOLVE, (matrix, rhs), attrs, name)
 
 
+@gradient(MATRIX_TRIANGULAR_SOLVE)
+def _triangular_solve_gradient(op: RecordedOp, grad: Any) -> Any:
+    matrix, rhs = op.inputs
+    solution, is_adjoint, is_lower = op.outputs[0], op.attrs["adjoint"], op.attrs["lower"]
+    by_rhs = triangular_solve(matrix, grad, lower=is_lower, adjoint=not is_adjoint)
+    if is_adjoint:
+        by_matrix = -matmul(solution, by_rhs, adjoint_b=True)
+    else:
+        by_matrix = -matmul(by_rhs, solution, adjoint_b=True)
+    by_matrix = band_part(by_matrix, -1, 0) if is_lower else band_part(by_matrix, 0, -1)
+    return sum_like(by_matrix, matrix), sum_like(by_rhs, rhs)
+
+
 @public("linalg.cholesky")
 @public_v1("cholesky")
 def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
@@ -277,3 +331,17 @@ def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
     [[2.0, 0.0], [1.0, 1.0]]
     """
     return apply(CHOLESKY, (input,), {}, name)
+
+
+@gradient(CHOLESKY)
+def _cholesky_gradient(op: RecordedOp, grad: Any) -> Any:
+    factor = op.outputs[0]
+    middle = matmul(factor, grad, adjoint_a=True)
+    middle = set_diag(middle, 0.5 * diag_part(middle))
+    middle = band_part(middle, -1, 0)
+    # L⁻ᴴ middle L⁻¹
+    left = triangular_solve(factor, middle, adjoint=True)
+    whole = linear_systems.adjoint(
+        triangular_solve(factor, linear_systems.adjoint(left), adjoint=True)
+    )
+    return (whole + linear_systems.adjoint(whole)) * 0.5

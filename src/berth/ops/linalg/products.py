@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from berth.dtypes import COMPLEX, FLOATING, int16, int32, int64
+from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.builder import apply
 from berth.ops.compose import convert_like, is_tensor, scope, type_of
 from berth.ops.elementwise.unary import conj
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import ShapeMismatch, common_dims
 from berth.ops.shape import Dims, bracketed
@@ -161,3 +163,34 @@ def _multiply(a: Any, b: Any, turns: tuple[bool, bool], name: str) -> Tensor:
         attrs = {"transpose_a": turns[0], "transpose_b": turns[1]}
         return apply(MATMUL, (a, b), attrs, name)
     return apply(BATCH_MATMUL, (a, b), {"adj_x": turns[0], "adj_y": turns[1]}, name)
+
+
+@gradient(MATMUL)
+def _matmul_gradient(op: RecordedOp, grad: Any) -> Any:
+    return _product(op, grad, op.attrs["transpose_a"], op.attrs["transpose_b"])
+
+
+@gradient(BATCH_MATMUL)
+def _batch_matmul_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = op.inputs
+    of_x, of_y = _product(op, grad, op.attrs["adj_x"], op.attrs["adj_y"])
+    return lambda: sum_like(of_x(), x), lambda: sum_like(of_y(), y)
+
+
+def _product(op: RecordedOp, grad: Any, turns_a: bool, turns_b: bool) -> tuple[Any, Any]:
+    """Return the gradients of both factors: each is a product of `grad` and the other."""
+    a, b = op.inputs
+
+    def of_a() -> Any:
+        other = conj(b)
+        if turns_a:
+            return matmul(other, grad, transpose_a=turns_b, transpose_b=True)
+        return matmul(grad, other, transpose_b=not turns_b)
+
+    def of_b() -> Any:
+        other = conj(a)
+        if turns_b:
+            return matmul(grad, other, transpose_a=True, transpose_b=turns_a)
+        return matmul(other, grad, transpose_a=not turns_a)
+
+    return of_a, of_b

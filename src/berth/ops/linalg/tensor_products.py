@@ -23,6 +23,7 @@ from berth.ops.builder import apply
 from berth.ops.compose import convert, convert_like, is_eager, is_integer, scope, type_of
 from berth.ops.elementwise.arithmetic import mod
 from berth.ops.elementwise.compare import not_equal
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.linalg.contraction import (
     EINSUM,
     ELLIPSIS,
@@ -336,3 +337,9 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
     [0, 0, 1]
     """
     return apply(CROSS, (a, b), {}, name)
+
+
+@gradient(CROSS)
+def _cross_gradient(op: RecordedOp, grad: Any) -> Any:
+    a, b = op.inputs
+    return cross(b, grad), cross(grad, a)

@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from berth.dtypes import NUMBERS, float32, float64
+from berth.ops.arrays.array import reshape
+from berth.ops.arrays.broadcasting import broadcast_to
+from berth.ops.arrays.filling import ones_like
+from berth.ops.arrays.joining import concat
+from berth.ops.arrays.metadata import shape
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, scope, type_of
-from berth.ops.elementwise.unary import relu
+from berth.ops.elementwise.sigmoid import relu
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.linalg.products import matmul
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import ShapeMismatch
@@ -128,6 +134,15 @@ BIAS_ADD_GRAD = OpDef(
     kernels=all_devices(_bind_sum, NUMBERS, _sum_scratch),
 )
 
+
+@gradient(BIAS_ADD_GRAD)
+def _bias_add_grad_gradient(op: RecordedOp, grad: Any) -> Any:
+    sizes = shape(op.inputs[0])
+    if channels_first(op.attrs["data_format"]):
+        grad = reshape(grad, concat([[-1], ones_like(sizes[2:])], 0))
+    return broadcast_to(grad, sizes)
+
+
 # --- what users call ----------------------------------------------------------------------
 
 
@@ -146,6 +161,11 @@ def bias_add(
         known = type_of(bias) if is_eager() else None
         bias = convert(bias, known or value.dtype.base_dtype, "bias")
         return apply(BIAS_ADD, (value, bias), {"data_format": kind}, inner)
+
+
+@gradient(BIAS_ADD)
+def _bias_add_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad, lambda: apply(BIAS_ADD_GRAD, (grad,), op.attrs)
 
 
 @public_v1("nn.xw_plus_b")

@@ -10,10 +10,19 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from berth.dtypes import FLOATING, int32
-from berth.errors import InvalidArgumentError, UnimplementedError
+from berth.errors import InvalidArgumentError
+from berth.ops.arrays import metadata
 from berth.ops.arrays.array import either_name
 from berth.ops.attributes import check_choice
 from berth.ops.builder import apply
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.nn.conv2d_shapes import (
+    check_arrived,
+    check_supported,
+    convolved_type,
+    filter_type,
+    input_type,
+)
 from berth.ops.nn.convolution_binders import (
     bind_filter_gradient,
     bind_forward,
@@ -26,154 +35,25 @@ from berth.ops.nn.windows import (
     FORMATS,
     PADDINGS,
     channel_axis,
-    check_windows,
     read_padding,
-    spatial_axes,
     spread,
-    window_dims,
-    windows_along,
-    with_channels,
 )
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, all_devices
-from berth.ops.rules import ShapeMismatch, check_rank, shape_of_value
-from berth.ops.shape import Dims, bracketed
+from berth.ops.opdef import Call, Launch, OpDef, Parts, Typed, all_devices
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public_v1, public_v2
 
 TYPES = (*FLOATING, int32)
 
-# --- shape rules --------------------------------------------------------------------------
-
-
-def check_images(dims: Dims, what: str = "input") -> None:
-    """Raise ValueError unless a shape can be that of images, or of a filter."""
-    if dims is not None and len(dims) != 4:
-        raise ShapeMismatch(
-            f"Shape must be rank 4 but is rank {len(dims)}",
-            f"convolution {what} must be 4-dimensional: {bracketed(dims)}",
-        )
-
-
-def _convolved(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    images, filters = inputs
-    check_windows(attrs)
-    check_images(images.dims)
-    check_images(filters.dims, "filter")
-    sizes = (None,) * 4 if filters.dims is None else filters.dims
-    _check_depth(images.dims, sizes, attrs)
-    batch = None if images.dims is None else images.dims[0]
-    rows, columns = window_dims(images.dims, sizes[:2], attrs)
-    return ((images.dtype.base_dtype, with_channels((batch, rows, columns), sizes[3], attrs)),)
-
-
-def _check_depth(dims: Dims, sizes: Sequence[int | None], attrs: Attrs) -> None:
-    """Raise ValueError unless the input's channels form groups that the filter fits."""
-    depth = None if dims is None else dims[channel_axis(attrs)]
-    if sizes[2] == 0:
-        raise ShapeMismatch(
-            "Depth of filter must not be 0", "filter depth must be stricly positive, got 0"
-        )
-    if depth is None or sizes[2] is None:
-        return
-    if depth % sizes[2]:
-        raise ShapeMismatch(
-            f"Depth of input ({depth}) is not a multiple of input depth of filter ({sizes[2]})",
-            f"input depth must be evenly divisible by filter depth: {depth} vs {sizes[2]}",
-        )
-    n_groups = depth // sizes[2]
-    if sizes[3] is not None and n_groups and sizes[3] % n_groups:
-        raise ShapeMismatch(
-            f"Depth of output ({sizes[3]}) is not a multiple of the number of groups "
-            f"({n_groups})",
-            "output depth must be evenly divisible by number of groups: "
-            f"{sizes[3]} vs {n_groups}",
-        )
-
-
-def _input_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    sizes, filters, grads = inputs
-    check_windows(attrs)
-    check_images(filters.dims, "filter")
-    check_images(grads.dims, "out_backprop")
-    dims = shape_of_value(sizes)
-    if dims is not None and len(dims) not in (2, 4):
-        raise ValueError(
-            "Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, "
-            f"but got: {len(dims)}"
-        )
-    if dims is not None and len(dims) == 2:
-        batch = None if grads.dims is None else grads.dims[0]
-        channels = None if filters.dims is None else filters.dims[2]
-        dims = with_channels((batch, *dims), channels, attrs)
-    _check_same(
-        None if grads.dims is None else grads.dims[channel_axis(attrs)],
-        None if filters.dims is None else filters.dims[3],
-        "Conv2DCustomBackpropInput: filter and out_backprop must have the same out_depth",
-    )
-    if dims is not None and grads.dims is not None:
-        _check_same(
-            dims[0],
-            grads.dims[0],
-            "Conv2DCustomBackpropInput: input and out_backprop must have the same batch size. "
-            f"Input batch: {dims[0]}, outbackprop batch: {grads.dims[0]}, batch_dim: 0",
-        )
-    return ((grads.dtype.base_dtype, dims or (None,) * 4),)
-
-
-def _check_same(a: int | None, b: int | None, at_run: str) -> None:
-    if a != b and None not in (a, b):
-        raise ShapeMismatch(f"Dimensions must be equal, but are {a} and {b}", at_run)
-
-
-def _filter_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    images, sizes, grads = inputs
-    check_windows(attrs)
-    check_images(images.dims)
-    check_images(grads.dims, "out_backprop")
-    dims = shape_of_value(sizes)
-    check_rank(dims, 4)
-    return ((images.dtype.base_dtype, dims or (None,) * 4),)
-
-
-# --- checks that wait for a run -----------------------------------------------------------
-
-
-def _check_supported(attrs: Attrs) -> None:
-    channel = channel_axis(attrs)
-    for kind in ("strides", "dilations"):
-        if attrs[kind][0] != 1 or attrs[kind][channel] != 1:
-            message = (
-                f"Current implementation does not yet support {kind} in the batch and depth "
-                "dimensions."
-            )
-            raise UnimplementedError(None, None, message)
-
-
-def check_arrived(
-    what: str, image_dims: Sequence[int], sizes: Sequence[int], grads: Any, attrs: Attrs
-) -> None:
-    """Raise InvalidArgumentError unless gradients have the shape of what went out."""
-    for axis, size in zip(spatial_axes(attrs), sizes, strict=True):
-        n_out, _ = windows_along(axis, image_dims[axis], size, attrs)
-        if n_out != grads.shape[axis]:
-            message = (
-                f"{what}: Size of out_backprop doesn't match computed: actual = "
-                f"{grads.shape[axis]}, computed = {n_out} spatial_dim: {axis} input: "
-                f"{image_dims[axis]} filter: {size} output: {grads.shape[axis]} stride: "
-                f"{attrs['strides'][axis]} dilation: {attrs['dilations'][axis]}"
-            )
-            raise InvalidArgumentError(None, None, message)
-
 
 def _bind_forward(launch: Launch) -> Parts | None:
-    _check_supported(launch.attrs)
+    check_supported(launch.attrs)
     return bind_forward(launch)
 
 
 def _bind_input(launch: Launch) -> Parts | None:
     filters, grads, out = launch.inputs[1], launch.inputs[2], launch.outputs[0]
     what = "Conv2DCustomBackpropInput"
-    _check_supported(launch.attrs)
+    check_supported(launch.attrs)
     check_arrived(what, out.shape, filters.shape[:2], grads, launch.attrs)
     if filters.shape[2] == 0 or out.shape[channel_axis(launch.attrs)] % filters.shape[2]:
         message = f"{what}: input depth must be evenly divisible by filter depth"
@@ -184,7 +64,7 @@ def _bind_input(launch: Launch) -> Parts | None:
 def _bind_filter(launch: Launch) -> Parts | Call | None:
     images, grads, out = launch.inputs[0], launch.inputs[2], launch.outputs[0]
     what = "Conv2DCustomBackpropFilter"
-    _check_supported(launch.attrs)
+    check_supported(launch.attrs)
     check_arrived(what, images.shape, out.shape[:2], grads, launch.attrs)
     channel = channel_axis(launch.attrs)
     if out.shape[3] != grads.shape[channel]:
@@ -212,7 +92,7 @@ def _flops(filters: int, results: int) -> Callable[[Sequence[Typed], Sequence[Ty
 CONV2D = OpDef(
     "Conv2D",
     "input:T filter:T",
-    _convolved,
+    convolved_type,
     types={"T": TYPES},
     kernels=all_devices(_bind_forward, TYPES, forward_scratch),
     flops=_flops(1, 2),
@@ -220,7 +100,7 @@ CONV2D = OpDef(
 CONV2D_BACKPROP_INPUT = OpDef(
     "Conv2DBackpropInput",
     "input_sizes:int32 filter:T out_backprop:T",
-    _input_type,
+    input_type,
     types={"T": TYPES},
     kernels=all_devices(_bind_input, TYPES, input_scratch),
     host_inputs=(0,),
@@ -229,12 +109,45 @@ CONV2D_BACKPROP_INPUT = OpDef(
 CONV2D_BACKPROP_FILTER = OpDef(
     "Conv2DBackpropFilter",
     "input:T filter_sizes:int32 out_backprop:T",
-    _filter_type,
+    filter_type,
     types={"T": FLOATING},
     kernels=all_devices(_bind_filter, FLOATING, filter_scratch),
     host_inputs=(1,),
     flops=_flops(3, 2),
 )
+
+# --- gradients ----------------------------------------------------------------------------
+
+
+def set_gradients(forward: OpDef, to_input: OpDef, to_filter: OpDef) -> None:
+    """Set the gradients of a convolution and of its two gradients: each of the other two."""
+
+    def convolved(op: RecordedOp, images: Any, filters: Any) -> Any:
+        return apply(forward, (images, filters), op.attrs)
+
+    def of_input(op: RecordedOp, images: Any, filters: Any, grad: Any) -> Any:
+        return apply(to_input, (metadata.shape(images), filters, grad), op.attrs)
+
+    def of_filter(op: RecordedOp, images: Any, filters: Any, grad: Any) -> Any:
+        return apply(to_filter, (images, metadata.shape(filters), grad), op.attrs)
+
+    @gradient(forward)
+    def forward_gradient(op: RecordedOp, grad: Any) -> Any:
+        images, filters = op.inputs
+        return of_input(op, images, filters, grad), of_filter(op, images, filters, grad)
+
+    @gradient(to_input)
+    def input_gradient(op: RecordedOp, grad: Any) -> Any:
+        _, filters, arrived = op.inputs
+        return None, of_filter(op, grad, filters, arrived), convolved(op, grad, filters)
+
+    @gradient(to_filter)
+    def filter_gradient(op: RecordedOp, grad: Any) -> Any:
+        images, _, arrived = op.inputs
+        return of_input(op, images, grad, arrived), None, convolved(op, images, grad)
+
+
+set_gradients(CONV2D, CONV2D_BACKPROP_INPUT, CONV2D_BACKPROP_FILTER)
 
 # --- what users call ----------------------------------------------------------------------
 

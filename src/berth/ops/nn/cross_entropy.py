@@ -11,6 +11,10 @@ from typing import Any
 
 from berth.dtypes import FLOATING
 from berth.errors import InvalidArgumentError
+from berth.ops.arrays.array import expand_dims
+from berth.ops.arrays.broadcasting import sum_like
+from berth.ops.gradient import RecordedOp, gradient, takes_none
+from berth.ops.nn.softmax import log_softmax, softmax, through_softmax
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, all_devices
 from berth.ops.reductions.rows import Room, add_up, over_rows, room_for, shift
 from berth.ops.rules import INDEX, ShapeMismatch, check_rank, common_dims, merge_dims
@@ -135,3 +139,36 @@ SPARSE_SOFTMAX_CROSS_ENTROPY = OpDef(
     types={"T": FLOATING, "Tlabels": INDEX},
     kernels=all_devices(_bind_sparse, FLOATING, _scratch),
 )
+
+# --- gradients ----------------------------------------------------------------------------
+
+
+@takes_none
+@gradient(SOFTMAX_CROSS_ENTROPY)
+def _cross_entropy_gradient(op: RecordedOp, grad_loss: Any, grad_slope: Any) -> Any:
+    logits, labels = op.inputs
+
+    def of_labels() -> Any:
+        of_slope = None if grad_slope is None else -grad_slope
+        if grad_loss is None:
+            return sum_like(of_slope, labels)
+        of_loss = expand_dims(-grad_loss, -1) * log_softmax(logits)
+        return sum_like(of_loss if of_slope is None else of_loss + of_slope, labels)
+
+    return lambda: sum_like(_of_logits(op, grad_loss, grad_slope), logits), of_labels
+
+
+@takes_none
+@gradient(SPARSE_SOFTMAX_CROSS_ENTROPY)
+def _sparse_cross_entropy_gradient(op: RecordedOp, grad_loss: Any, grad_slope: Any) -> Any:
+    return _of_logits(op, grad_loss, grad_slope), None
+
+
+def _of_logits(op: RecordedOp, grad_loss: Any, grad_slope: Any) -> Any:
+    """Return the gradient that the loss, and its slope by the logits, give to the logits."""
+    logits, slope = op.inputs[0], op.outputs[1]
+    of_loss = None if grad_loss is None else expand_dims(grad_loss, -1) * slope
+    if grad_slope is None:
+        return of_loss
+    of_slope = through_softmax(softmax(logits), grad_slope)
+    return of_slope if of_loss is None else of_loss + of_slope

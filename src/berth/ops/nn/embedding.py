@@ -12,7 +12,8 @@ from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import rank, shape, size
 from berth.ops.arrays.partitions import dynamic_partition, dynamic_stitch
 from berth.ops.compose import convert, scope
-from berth.ops.elementwise.arithmetic import add_n, floordiv, maximum, mod
+from berth.ops.elementwise.add_n import add_n
+from berth.ops.elementwise.arithmetic import floordiv, maximum, mod
 from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import less
 from berth.ops.reductions.norms import clip_by_norm

@@ -23,13 +23,15 @@ from berth.ops.elementwise.arithmetic import add
 from berth.ops.elementwise.blocks import in_blocks
 from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import greater_equal, less_equal, logical_and
+from berth.ops.elementwise.sigmoid import sigmoid
 from berth.ops.elementwise.unary import exp, log, negative
-from berth.ops.nn.activations import BEND_LENGTH, bend, softplus
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.nn.cross_entropy import SOFTMAX_CROSS_ENTROPY as SOFTMAX_CROSS_ENTROPY
 from berth.ops.nn.cross_entropy import (
     SPARSE_SOFTMAX_CROSS_ENTROPY as SPARSE_SOFTMAX_CROSS_ENTROPY,
 )
 from berth.ops.nn.softmax import order_to_last
+from berth.ops.nn.softplus import BEND_LENGTH, bend, softplus
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.reductions.reduction import reduce_prod
 from berth.ops.rules import elementwise, like_both
@@ -232,6 +234,12 @@ def sigmoid_cross_entropy_with_logits(
         return apply(SIGMOID_CROSS_ENTROPY, (logits, labels), {}, inner)
 
 
+@gradient(SIGMOID_CROSS_ENTROPY)
+def _sigmoid_cross_entropy_gradient(op: RecordedOp, grad: Any) -> Any:
+    logits, labels = op.inputs
+    return lambda: grad * (sigmoid(logits) - labels), lambda: -grad * logits
+
+
 @public_v2("nn.weighted_cross_entropy_with_logits")
 def weighted_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, pos_weight: Any, name: str | None = None
@@ -339,3 +347,8 @@ def l2_loss(t: Any, name: str | None = None) -> Tensor:
     12.5
     """
     return apply(L2_LOSS, (t,), {}, name)
+
+
+@gradient(L2_LOSS)
+def _l2_loss_gradient(op: RecordedOp, grad: Any) -> Any:
+    return op.inputs[0] * grad

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from berth.dtypes import DType, float16, float32, float64
 from berth.ops.builder import apply
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import (
     Attrs,
     Call,
@@ -216,6 +217,11 @@ LRN_GRAD = OpDef(
 )
 
 
+@gradient(LRN_GRAD)
+def _lrn_grad_gradient(op: RecordedOp, grad: Any) -> Any:
+    raise LookupError("No gradient defined for operation 'LRNGrad' (op type: LRNGrad).")
+
+
 @public("nn.local_response_normalization", "nn.lrn")
 def local_response_normalization(
     input: TensorLike,
@@ -237,6 +243,11 @@ def local_response_normalization(
         "beta": float(beta),
     }
     return apply(LRN, (input,), attrs, name)
+
+
+@gradient(LRN)
+def _lrn_gradient(op: RecordedOp, grad: Any) -> Any:
+    return apply(LRN_GRAD, (grad, op.inputs[0], op.outputs[0]), op.attrs)
 
 
 lrn = local_response_normalization

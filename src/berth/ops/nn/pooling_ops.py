@@ -19,6 +19,9 @@ from berth.dtypes import (
     uint16,
 )
 from berth.errors import InvalidArgumentError, UnimplementedError
+from berth.ops.arrays.metadata import shape
+from berth.ops.builder import apply
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.nn.pooling_kernels import (
     bind_max,
     bind_max_gradient,
@@ -195,6 +198,13 @@ MAX_POOL = OpDef(
     types={"T": COMPARED},
     kernels=all_devices(_checked(bind_max), COMPARED, _scratch("between:same")),
 )
+
+
+@gradient(MAX_POOL)
+def _max_pool_gradient(op: RecordedOp, grad: Any) -> Any:
+    return apply(MAX_POOL_GRAD, (op.inputs[0], op.outputs[0], grad), op.attrs)
+
+
 MAX_POOL_GRAD = OpDef(
     "MaxPoolGrad",
     "orig_input:T orig_output:T grad:T",
@@ -202,6 +212,14 @@ MAX_POOL_GRAD = OpDef(
     types={"T": COMPARED},
     kernels=all_devices(_checked(_bind_max_gradient), COMPARED, _scratch(*_MASKS)),
 )
+
+
+@gradient(MAX_POOL_GRAD)
+def _max_pool_grad_gradient(op: RecordedOp, grad: Any) -> Any:
+    images, largest, _ = op.inputs
+    return None, None, apply(MAX_POOL_GRAD_GRAD, (images, largest, grad), op.attrs)
+
+
 MAX_POOL_GRAD_GRAD = OpDef(
     "MaxPoolGradGrad",
     "orig_input:T orig_output:T grad:T",
@@ -209,6 +227,14 @@ MAX_POOL_GRAD_GRAD = OpDef(
     types={"T": COMPARED},
     kernels=all_devices(_checked(bind_max_gradient_gradient), COMPARED, _scratch(*_MASKS)),
 )
+
+
+@gradient(MAX_POOL_GRAD_GRAD)
+def _max_pool_grad_grad_gradient(op: RecordedOp, grad: Any) -> Any:
+    images, largest, _ = op.inputs
+    return None, None, apply(MAX_POOL_GRAD, (images, largest, grad), op.attrs)
+
+
 MAX_POOL_WITH_ARGMAX = OpDef(
     "MaxPoolWithArgmax",
     "input:T",
@@ -220,6 +246,13 @@ MAX_POOL_WITH_ARGMAX = OpDef(
         _scratch("between:same", "out:mask", "out:mask", "out:position"),
     ),
 )
+
+
+@gradient(MAX_POOL_WITH_ARGMAX)
+def _max_pool_with_argmax_gradient(op: RecordedOp, grad: Any, _: Any) -> Any:
+    return apply(MAX_POOL_GRAD, (op.inputs[0], op.outputs[0], grad), op.attrs)
+
+
 AVG_POOL = OpDef(
     "AvgPool",
     "value:T",
@@ -227,6 +260,13 @@ AVG_POOL = OpDef(
     types={"T": FLOATING},
     kernels=all_devices(_checked(bind_mean), FLOATING, _scratch("between", "out")),
 )
+
+
+@gradient(AVG_POOL)
+def _avg_pool_gradient(op: RecordedOp, grad: Any) -> Any:
+    return apply(AVG_POOL_GRAD, (shape(op.inputs[0]), grad), op.attrs)
+
+
 AVG_POOL_GRAD = OpDef(
     "AvgPoolGrad",
     "orig_input_shape:int32 grad:T",
@@ -237,3 +277,8 @@ AVG_POOL_GRAD = OpDef(
     ),
     host_inputs=(0,),
 )
+
+
+@gradient(AVG_POOL_GRAD)
+def _avg_pool_grad_gradient(op: RecordedOp, grad: Any) -> Any:
+    return None, apply(AVG_POOL, (grad,), op.attrs)

@@ -14,6 +14,8 @@ from berth.ops.arrays.array import either_name
 from berth.ops.arrays.moving import transpose
 from berth.ops.builder import apply
 from berth.ops.compose import convert
+from berth.ops.elementwise.unary import exp
+from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import (
     Attrs,
     Bind,
@@ -25,6 +27,7 @@ from berth.ops.opdef import (
     Typed,
     all_devices,
 )
+from berth.ops.reductions.reduction import reduce_sum
 from berth.ops.reductions.rows import Room, Step, add_up, over_rows, room_for, shift
 from berth.ops.rules import ShapeMismatch
 from berth.ops.types import AxisLike, Tensor, TensorLike
@@ -101,6 +104,16 @@ def softmax(
     return _along(SOFTMAX, logits, either_name("axis", axis, "dim", dim), name)
 
 
+@gradient(SOFTMAX)
+def _softmax_gradient(op: RecordedOp, grad: Any) -> Any:
+    return through_softmax(op.outputs[0], grad)
+
+
+def through_softmax(y: Any, grad: Any) -> Any:
+    """Return the gradient of the logits, given softmax's output and its gradient."""
+    return (grad - reduce_sum(grad * y, -1, keepdims=True)) * y
+
+
 @public("math.log_softmax", "nn.log_softmax")
 def log_softmax(
     logits: TensorLike, axis: AxisLike = None, name: str | None = None, dim: Any = None
@@ -111,6 +124,11 @@ def log_softmax(
     [0.0, -1000.0]
     """
     return _along(LOG_SOFTMAX, logits, either_name("axis", axis, "dim", dim), name)
+
+
+@gradient(LOG_SOFTMAX)
+def _log_softmax_gradient(op: RecordedOp, grad: Any) -> Any:
+    return grad - reduce_sum(grad, -1, keepdims=True) * exp(op.outputs[0])
 
 
 def _along(op: OpDef, logits: Any, axis: Any, name: str | None) -> Tensor:

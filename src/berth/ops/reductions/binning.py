@@ -16,10 +16,20 @@ from berth.ops.elementwise.arithmetic import clip_by_value
 from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import equal, less
 from berth.ops.elementwise.unary import floor
-from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    Bind,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    all_devices,
+)
 from berth.ops.reductions.reduction import reduce_all
-from berth.ops.reductions.segments import unsorted_segment_sum
 from berth.ops.reductions.statistics import only_if
+from berth.ops.reductions.unsorted_segments import unsorted_segment_sum
 from berth.ops.rules import check_rank
 from berth.ops.types import DTypeLike, Tensor, TensorLike
 from berth.public import public
@@ -57,6 +67,8 @@ def _bound(name: str, side: str) -> OpDef:
         _bound_type,
         types={"T": REAL},
         kernels=all_devices(_bind_bound(side), REAL),
+        gradient=NOT_DIFFERENTIABLE,
+        samples=("np.sort(f(2, 3)), f(2, 4), out_type=int32",),
     )
 
 

@@ -12,7 +12,17 @@ from berth.errors import InvalidArgumentError
 from berth.ops.arrays.array import either_name
 from berth.ops.attributes import check_type
 from berth.ops.builder import apply
-from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    Bind,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    all_devices,
+)
 from berth.ops.rules import INDEX, ShapeMismatch
 from berth.ops.shape import Dims, bracketed
 from berth.ops.types import AxisLike, DTypeLike, Tensor, TensorLike
@@ -87,7 +97,7 @@ def _find(copyto: Any, turn: tuple[Any, Any], find: Call, result: tuple[Any, Any
         copyto(out, found, casting="unsafe")
 
 
-def _position(name: str, method: str) -> OpDef:
+def _position(name: str, method: str, sample: str) -> OpDef:
     dtypes = (*REAL, bool_)
     return OpDef(
         name,
@@ -96,11 +106,13 @@ def _position(name: str, method: str) -> OpDef:
         types={"T": dtypes, "Tidx": (int16, *INDEX)},
         kernels=all_devices(_bind_position(method), dtypes, _position_scratch),
         host_inputs=(1,),
+        gradient=NOT_DIFFERENTIABLE,
+        samples=(sample,),
     )
 
 
-ARG_MAX = _position("ArgMax", "argmax")
-ARG_MIN = _position("ArgMin", "argmin")
+ARG_MAX = _position("ArgMax", "argmax", "f(2, 3), at(1), output_type=int64")
+ARG_MIN = _position("ArgMin", "argmin", "f(2, 3), at(-2), output_type=int32")
 
 
 @public_v1("argmax", "math.argmax")

@@ -16,11 +16,13 @@ from berth.ops.arrays.indexed_slices import IndexedSlices
 from berth.ops.arrays.metadata import rank, size
 from berth.ops.arrays.moving import transpose
 from berth.ops.compose import convert, is_integer, scope
-from berth.ops.elementwise.arithmetic import add_n, divide, maximum, minimum, multiply, pow
+from berth.ops.elementwise.add_n import add_n
+from berth.ops.elementwise.arithmetic import divide, maximum, minimum, multiply, pow
 from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import greater
 from berth.ops.elementwise.complex_numbers import complex, real
-from berth.ops.elementwise.unary import abs, conj, is_finite, rsqrt, sqrt, square
+from berth.ops.elementwise.roots import rsqrt, sqrt
+from berth.ops.elementwise.unary import abs, conj, is_finite, square
 from berth.ops.linalg.decompositions import svd
 from berth.ops.reductions.reduction import reduce_max, reduce_sum
 from berth.ops.types import AxisLike, Tensor, TensorLike

@@ -1,30 +1,45 @@
-"""Sums, products, extremes along axes: many elements become one.
+"""Reductions: sum, mean, product, maximum, minimum, all and any along axes.
 
-At run time a reduction is one call of an array's own method, with axes made ready and the
+At run time a reduction is one call of an array's own method, with axes computed before and the
 output without the axes of size 1 that `keepdims` may ask for.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from berth.dtypes import ALL, NUMBERS, REAL, DType, bool_, float16, float32, int64, uint64
+from berth.ops.arrays import array, broadcasting, gathering, metadata
 from berth.ops.arrays.array import constant, either_name
 from berth.ops.arrays.filling import range as range_op
 from berth.ops.arrays.metadata import rank
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, type_of
-from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.declare import publish
+from berth.ops.elementwise import arithmetic, compare, unary
+from berth.ops.elementwise.casting import cast
+from berth.ops.gradient import RecordedOp
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    Bind,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    all_devices,
+)
 from berth.ops.opdef import ScratchShapes as Scratch
 from berth.ops.reductions.extremes import argmax as argmax
 from berth.ops.reductions.extremes import argmin as argmin
 from berth.ops.rules import INDEX, ShapeMismatch
-from berth.ops.shape import Dims
+from berth.ops.shape import Dims, is_known
 from berth.ops.types import AxisLike, Tensor, TensorLike
-from berth.public import public
 
 # --- shape rule ---------------------------------------------------------------------------
 
@@ -157,39 +172,67 @@ def _integer_mean(
     xp.copyto(out, total, casting="same_kind")
 
 
+# --- what users call ----------------------------------------------------------------------
+
+
+class ReductionFunction(Protocol):
+    """A function that combines the elements along axes, by default along all."""
+
+    def __call__(
+        self,
+        input_tensor: TensorLike,
+        axis: AxisLike = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor: ...
+
+
 def _reduction(
-    name: str, bind: Bind, dtypes: Sequence[DType], scratch: Scratch | None = None
-) -> OpDef:
+    op_name: str,
+    bind: Bind,
+    dtypes: Sequence[DType],
+    scratch: Scratch | None = None,
+    *,
+    doc: str,
+    example: tuple[str, str],
+    gradient: Any,
+    sample: str,
+) -> tuple[OpDef, ReductionFunction]:
+    """Declare a reduction: its definition, and ``tf.reduce_…`` of both APIs."""
     is_logical = dtypes == (bool_,)
-    return OpDef(
-        name,
+    op = OpDef(
+        op_name,
         f"input:{'bool' if is_logical else 'T'} reduction_indices:Tidx",
         _reduced,
         types={"T": dtypes, "Tidx": INDEX},
         kernels=all_devices(bind, ALL if is_logical else dtypes, scratch),
         host_inputs=(1,),
+        gradient=gradient,
+        samples=(sample,),
     )
 
+    def reduce(
+        input_tensor: TensorLike,
+        axis: AxisLike = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor:
+        axis = either_name("axis", axis, "reduction_indices", reduction_indices)
+        keepdims = either_name("keepdims", keepdims, "keep_dims", keep_dims)
+        return _reduce(op, input_tensor, axis, bool(keepdims), name)
 
-SUM = _reduction("Sum", _bind_by("sum", is_typed=True, of_nothing=lambda _: 0), NUMBERS)
-PROD = _reduction("Prod", _bind_by("prod", is_typed=True, of_nothing=lambda _: 1), NUMBERS)
-MAX = _reduction("Max", _bind_by("max", is_typed=False, of_nothing=_lowest), REAL)
-MIN = _reduction("Min", _bind_by("min", is_typed=False, of_nothing=_highest), REAL)
-ALL_TRUE = _reduction("All", _bind_truth("all", of_nothing=True), (bool_,))
-ANY_TRUE = _reduction("Any", _bind_truth("any", of_nothing=False), (bool_,))
-MEAN = _reduction("Mean", _bind_mean, NUMBERS, _mean_scratch)
-
-# --- what users call ----------------------------------------------------------------------
+    name = f"reduce_{op_name.lower()}"
+    return op, publish(reduce, doc, example, (name, f"math.{name}"), ())
 
 
-def _reduce(
-    op: OpDef, tensor: Any, axis: Any, keepdims: Any, name: str | None, old: tuple[Any, Any]
-) -> Tensor:
-    axis = either_name("axis", axis, "reduction_indices", old[0])
-    keepdims = either_name("keepdims", keepdims, "keep_dims", old[1])
+def _reduce(op: OpDef, tensor: Any, axis: Any, keepdims: bool, name: str | None) -> Tensor:
     if axis is not None:
-        return apply(op, (tensor, axis), {"keep_dims": bool(keepdims)}, name)
-    output = apply(op, (tensor, _every_axis(tensor)), {"keep_dims": bool(keepdims)}, name)
+        return apply(op, (tensor, axis), {"keep_dims": keepdims}, name)
+    output = apply(op, (tensor, _every_axis(tensor)), {"keep_dims": keepdims}, name)
     if not keepdims and output.dims is None:
         output.set_shape(())
     return output
@@ -205,122 +248,135 @@ def _every_axis(tensor: Any) -> Any:
     return range_op(0, rank(tensor))
 
 
-@public("reduce_sum", "math.reduce_sum")
-def reduce_sum(
-    input_tensor: TensorLike,
-    axis: AxisLike = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """Add up the elements along axes, by default along all.
+# --- gradients ----------------------------------------------------------------------------
 
-    >>> reduce_sum([[1, 2], [3, 4]]).numpy().tolist()
-    10
-    >>> reduce_sum([[1, 2], [3, 4]], axis=0).numpy().tolist()
-    [4, 6]
+
+def _with_axes(op: RecordedOp, tensor: Any) -> Any:
+    """Give a tensor of the output's shape the axes of size 1 that the reduction dropped."""
+    if op.attrs["keep_dims"]:
+        return tensor
+    x, indices = op.inputs
+    if x.dims is not None and indices.value is not None:
+        axes = {int(axis) % len(x.dims) for axis in np.ravel(indices.value)}
+        kept = [1 if axis in axes else size for axis, size in enumerate(x.dims)]
+        if kept.count(None) <= 1 and 0 not in kept:
+            return array.reshape(tensor, [-1 if size is None else size for size in kept])
+    # Only the shape of this is used, so no kernel computes it.
+    wide = apply(op.definition, op.inputs, {"keep_dims": True})
+    return array.reshape(tensor, metadata.shape(wide))
+
+
+def _sum_gradient(op: RecordedOp, grad: Any) -> Any:
+    return broadcasting.broadcast_to(_with_axes(op, grad), metadata.shape(op.inputs[0])), None
+
+
+def _mean_gradient(op: RecordedOp, grad: Any) -> Any:
+    x, y = op.inputs[0], op.outputs[0]
+    count: Any
+    if is_known(x.dims) and is_known(y.dims):
+        count = max(math.prod(x.dims) // max(math.prod(y.dims), 1), 1)
+    else:
+        n_summed = metadata.size(x) // arithmetic.maximum(metadata.size(y), 1)
+        count = cast(arithmetic.maximum(n_summed, 1), grad.dtype)
+    return broadcasting.broadcast_to(_with_axes(op, grad / count), metadata.shape(x)), None
+
+
+def _product_gradient(op: RecordedOp, grad: Any) -> Any:
+    """Multiply the other elements, without dividing by zeros.
+
+    Zeros are left out of the product and put back where they matter: one other zero stands
+    for itself (for the second derivative); with more than one, the gradient is zero.
     """
-    return _reduce(SUM, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
+    x, indices = op.inputs
+    is_zero = compare.equal(x, 0)
+    factors = gathering.where_v2(is_zero, 1, x)
+    others = reduce_prod(factors, indices, keepdims=True) / factors
+    zeros = gathering.where_v2(is_zero, x, 0)
+    other_zeros = reduce_sum(zeros, indices, keepdims=True) - zeros
+    ones = cast(is_zero, x.dtype)
+    n_others = reduce_sum(ones, indices, keepdims=True) - ones
+    beside_one = gathering.where_v2(compare.equal(n_others, 1), other_zeros, 0)
+    by_zeros = gathering.where_v2(compare.equal(n_others, 0), 1, beside_one)
+    return _with_axes(op, grad) * unary.conj(others * by_zeros), None
 
 
-@public("reduce_mean", "math.reduce_mean")
-def reduce_mean(
-    input_tensor: TensorLike,
-    axis: AxisLike = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """Return the mean of the elements along axes, by default along all.
-
-    >>> reduce_mean([[1.0, 2.0], [3.0, 4.0]], axis=1).numpy().tolist()
-    [1.5, 3.5]
-    """
-    return _reduce(MEAN, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
+def _extreme_gradient(op: RecordedOp, grad: Any) -> Any:
+    """Share the gradient among the elements equal to the extreme."""
+    x, indices = op.inputs
+    is_extreme = cast(compare.equal(x, _with_axes(op, op.outputs[0])), x.dtype)
+    n_extremes = reduce_sum(is_extreme, indices, keepdims=True)
+    return is_extreme * (_with_axes(op, grad) / n_extremes), None
 
 
-@public("reduce_prod", "math.reduce_prod")
-def reduce_prod(
-    input_tensor: TensorLike,
-    axis: AxisLike = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """Multiply the elements along axes, by default along all.
+# --- the reductions -----------------------------------------------------------------------
 
-    >>> reduce_prod([[1, 2], [3, 4]], axis=0, keepdims=True).numpy().tolist()
-    [[3, 8]]
-    """
-    return _reduce(PROD, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
+SUM, reduce_sum = _reduction(
+    "Sum",
+    _bind_by("sum", is_typed=True, of_nothing=lambda _: 0),
+    NUMBERS,
+    doc="Sum of the elements along axes, by default along all.",
+    example=("[[1, 2], [3, 4]], axis=0", "[4, 6]"),
+    gradient=_sum_gradient,
+    sample="f(2, 3), i(0), keep_dims=False",
+)
 
+MEAN, reduce_mean = _reduction(
+    "Mean",
+    _bind_mean,
+    NUMBERS,
+    _mean_scratch,
+    doc="Mean of the elements along axes, by default along all.",
+    example=("[[1.0, 2.0], [3.0, 4.0]], axis=1", "[1.5, 3.5]"),
+    gradient=_mean_gradient,
+    sample="f(2, 3, 4), i(1), keep_dims=True",
+)
 
-@public("reduce_max", "math.reduce_max")
-def reduce_max(
-    input_tensor: TensorLike,
-    axis: AxisLike = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """Return the largest element along axes, by default along all.
+PROD, reduce_prod = _reduction(
+    "Prod",
+    _bind_by("prod", is_typed=True, of_nothing=lambda _: 1),
+    NUMBERS,
+    doc="Product of the elements along axes, by default along all.",
+    example=("[[1, 2], [3, 4]], axis=0, keepdims=True", "[[3, 8]]"),
+    gradient=_product_gradient,
+    sample="f(2, 3, 4), i(), keep_dims=False",
+)
 
-    >>> reduce_max([[1, 2], [3, 4]], axis=1).numpy().tolist()
-    [2, 4]
-    """
-    return _reduce(MAX, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
+MAX, reduce_max = _reduction(
+    "Max",
+    _bind_by("max", is_typed=False, of_nothing=_lowest),
+    REAL,
+    doc="Maximum of the elements along axes, by default along all.",
+    example=("[[1, 2], [3, 4]], axis=1", "[2, 4]"),
+    gradient=_extreme_gradient,
+    sample="f(2, 3, 4), i(-1, 0), keep_dims=False",
+)
 
+MIN, reduce_min = _reduction(
+    "Min",
+    _bind_by("min", is_typed=False, of_nothing=_highest),
+    REAL,
+    doc="Minimum of the elements along axes, by default along all.",
+    example=("[[1, 2], [3, 4]], axis=1", "[1, 3]"),
+    gradient=_extreme_gradient,
+    sample="f(2, 3, 4), at(2), keep_dims=False",
+)
 
-@public("reduce_min", "math.reduce_min")
-def reduce_min(
-    input_tensor: TensorLike,
-    axis: AxisLike = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """Return the smallest element along axes, by default along all.
+ALL_TRUE, reduce_all = _reduction(
+    "All",
+    _bind_truth("all", of_nothing=True),
+    (bool_,),
+    doc="Logical and of the elements along axes, by default along all.",
+    example=("[[True, False], [True, True]], axis=1", "[False, True]"),
+    gradient=NOT_DIFFERENTIABLE,
+    sample="truth, i(1), keep_dims=False",
+)
 
-    >>> reduce_min([[1, 2], [3, 4]], axis=1).numpy().tolist()
-    [1, 3]
-    """
-    return _reduce(MIN, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
-
-
-@public("reduce_all", "math.reduce_all")
-def reduce_all(
-    input_tensor: TensorLike,
-    axis: AxisLike = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """Tell whether all elements along axes are true.
-
-    >>> reduce_all([[True, False], [True, True]], axis=1).numpy().tolist()
-    [False, True]
-    """
-    return _reduce(ALL_TRUE, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
-
-
-@public("reduce_any", "math.reduce_any")
-def reduce_any(
-    input_tensor: TensorLike,
-    axis: AxisLike = None,
-    keepdims: bool | None = None,
-    name: str | None = None,
-    reduction_indices: Any = None,
-    keep_dims: bool | None = None,
-) -> Tensor:
-    """Tell whether any element along axes is true.
-
-    >>> reduce_any([[True, False], [False, False]], axis=1).numpy().tolist()
-    [True, False]
-    """
-    return _reduce(ANY_TRUE, input_tensor, axis, keepdims, name, (reduction_indices, keep_dims))
+ANY_TRUE, reduce_any = _reduction(
+    "Any",
+    _bind_truth("any", of_nothing=False),
+    (bool_,),
+    doc="Logical or of the elements along axes, by default along all.",
+    example=("[[True, False], [False, False]], axis=1", "[True, False]"),
+    gradient=NOT_DIFFERENTIABLE,
+    sample="truth, i(0, 1), keep_dims=True",
+)

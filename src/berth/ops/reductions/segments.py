@@ -1,210 +1,35 @@
-"""Rows that belong together, made one: `segment_ids` say where each row goes.
+"""Segment reductions: rows with the same id become one; the ids are sorted.
 
-Sorted ids decide themselves how many results there are, and may have gaps. With unsorted
-ones that number is given, and rows with negative ids are dropped.
+The last id decides how many results there are; ids may be left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from berth.dtypes import NUMBERS, REAL, DType
 from berth.errors import InvalidArgumentError
-from berth.ops.arrays.array import expand_dims
-from berth.ops.arrays.filling import ones_like
+from berth.ops.arrays import gathering
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
-from berth.ops.elementwise.arithmetic import maximum, truediv
-from berth.ops.elementwise.casting import cast
+from berth.ops.declare import publish
+from berth.ops.elementwise.arithmetic import truediv
 from berth.ops.elementwise.quotients import truncatediv
-from berth.ops.elementwise.unary import sqrt
+from berth.ops.gradient import RecordedOp
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.reductions.segment_rows import (
+    Start,
+    extreme_gradient,
+    highest,
+    lowest,
+    product_gradient,
+    put_rows,
+    row_counts,
+)
 from berth.ops.rules import INDEX, check_rank, merge_dims
-from berth.ops.shape import bracketed
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1
-
-Start = Callable[[Any], Any]
-"""What a result is before any row is added, by the type of its elements."""
-
-
-def _lowest(dtype: Any) -> Any:
-    return (np.finfo if dtype.kind == "f" else np.iinfo)(dtype).min
-
-
-def _highest(dtype: Any) -> Any:
-    return (np.finfo if dtype.kind == "f" else np.iinfo)(dtype).max
-
-
-# --- unsorted -----------------------------------------------------------------------------
-
-
-def _segments_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    data, ids, n_segments = inputs
-    if data.dims is None or ids.dims is None:
-        return ((data.dtype.base_dtype, None),)
-    if len(ids.dims) > len(data.dims):
-        raise ValueError(
-            f"data.shape = {bracketed(data.dims)} does not start with segment_ids.shape = "
-            f"{bracketed(ids.dims)}"
-        )
-    merge_dims(data.dims[: len(ids.dims)], ids.dims)
-    n_rows = None if n_segments.value is None else int(n_segments.value)
-    return ((data.dtype.base_dtype, (n_rows, *data.dims[len(ids.dims) :])),)
-
-
-def _bind_unsorted(function: str, start: Start) -> Bind:
-    def bind(launch: Launch) -> Call:
-        data, ids, _ = launch.inputs
-        out = launch.outputs[0]
-        rows = data.reshape((ids.size, *out.shape[1:]))
-        put = getattr(launch.xp, function).at
-        return _put_rows, (put, rows, ids.reshape(-1), out, start(out.dtype))
-
-    return bind
-
-
-def _put_rows(put: Callable[..., Any], rows: Any, ids: Any, out: Any, start: Any) -> None:
-    out[...] = start
-    if not ids.size:
-        return
-    if int(ids.max()) >= out.shape[0]:
-        position = int((ids >= out.shape[0]).argmax())
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"segment_ids[{position}] = {int(ids[position])} is out of range "
-            f"[0, {out.shape[0]})",
-        )
-    if int(ids.min()) < 0:
-        rows, ids = rows[ids >= 0], ids[ids >= 0]
-    put(out, ids, rows)
-
-
-def _unsorted(name: str, function: str, start: Start, dtypes: Sequence[DType]) -> OpDef:
-    return OpDef(
-        name,
-        "data:T segment_ids:Tindices num_segments:Tnumsegments",
-        _segments_type,
-        types={"T": dtypes, "Tindices": INDEX, "Tnumsegments": INDEX},
-        kernels=all_devices(_bind_unsorted(function, start), dtypes),
-        host_inputs=(2,),
-    )
-
-
-UNSORTED_SEGMENT_SUM = _unsorted("UnsortedSegmentSum", "add", lambda _: 0, NUMBERS)
-UNSORTED_SEGMENT_PROD = _unsorted("UnsortedSegmentProd", "multiply", lambda _: 1, NUMBERS)
-UNSORTED_SEGMENT_MAX = _unsorted("UnsortedSegmentMax", "maximum", _lowest, REAL)
-UNSORTED_SEGMENT_MIN = _unsorted("UnsortedSegmentMin", "minimum", _highest, REAL)
-
-
-@public("math.unsorted_segment_sum")
-@public_v1("unsorted_segment_sum")
-def unsorted_segment_sum(
-    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
-) -> Tensor:
-    """Add up the rows of `data` that have the same id; rows with negative ids are dropped.
-
-    >>> unsorted_segment_sum([1, 2, 4], [2, 0, 2], 3).numpy().tolist()
-    [2, 0, 5]
-    """
-    return apply(UNSORTED_SEGMENT_SUM, (data, segment_ids, num_segments), {}, name)
-
-
-@public("math.unsorted_segment_prod")
-@public_v1("unsorted_segment_prod")
-def unsorted_segment_prod(
-    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
-) -> Tensor:
-    """Multiply the rows of `data` that have the same id; where there are none is 1.
-
-    >>> unsorted_segment_prod([1, 2, 4], [2, 0, 2], 3).numpy().tolist()
-    [2, 1, 4]
-    """
-    return apply(UNSORTED_SEGMENT_PROD, (data, segment_ids, num_segments), {}, name)
-
-
-@public("math.unsorted_segment_max")
-@public_v1("unsorted_segment_max")
-def unsorted_segment_max(
-    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
-) -> Tensor:
-    """Return the largest of the rows that have the same id; of none, the lowest number.
-
-    >>> unsorted_segment_max([1, 2, 4], [1, 0, 1], 2).numpy().tolist()
-    [2, 4]
-    """
-    return apply(UNSORTED_SEGMENT_MAX, (data, segment_ids, num_segments), {}, name)
-
-
-@public("math.unsorted_segment_min")
-@public_v1("unsorted_segment_min")
-def unsorted_segment_min(
-    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
-) -> Tensor:
-    """Return the smallest of the rows that have the same id; of none, the highest number.
-
-    >>> unsorted_segment_min([1, 2, 4], [1, 0, 1], 2).numpy().tolist()
-    [2, 1]
-    """
-    return apply(UNSORTED_SEGMENT_MIN, (data, segment_ids, num_segments), {}, name)
-
-
-@public("math.unsorted_segment_mean")
-@public_v1("unsorted_segment_mean")
-def unsorted_segment_mean(
-    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
-) -> Tensor:
-    """Return the mean of the rows that have the same id; where there are none is 0.
-
-    >>> unsorted_segment_mean([1.0, 2.0, 4.0], [2, 0, 2], 3).numpy().tolist()
-    [2.0, 0.0, 2.5]
-    """
-    with scope("UnsortedSegmentMean", name):
-        data, ids = convert(data), convert(segment_ids)
-
-        def add_up(rows: Any) -> Any:
-            return unsorted_segment_sum(rows, ids, num_segments)
-
-        return truediv(add_up(data), _counts(data, ids, add_up))
-
-
-@public("math.unsorted_segment_sqrt_n")
-@public_v1("unsorted_segment_sqrt_n")
-def unsorted_segment_sqrt_n(
-    data: TensorLike, segment_ids: TensorLike, num_segments: Any, name: str | None = None
-) -> Tensor:
-    """Add up the rows that have the same id, divided by the root of how many they are.
-
-    >>> unsorted_segment_sqrt_n([1.0] * 4, [0, 0, 0, 0], 2).numpy().tolist()
-    [2.0, 0.0]
-    """
-    with scope("UnsortedSegmentSqrtN", name):
-        data, ids = convert(data), convert(segment_ids)
-
-        def add_up(rows: Any) -> Any:
-            return unsorted_segment_sum(rows, ids, num_segments)
-
-        return truediv(add_up(data), sqrt(_counts(data, ids, add_up)))
-
-
-def _counts(data: Any, ids: Any, add_up: Callable[[Any], Any]) -> Any:
-    """Count the rows of each id, at least 1, in a shape that broadcasts."""
-    dtype = data.dtype.base_dtype
-    real = dtype.real_dtype
-    if data.dims is None or ids.dims is None:
-        rows = ones_like(data, real)
-    else:
-        rows = ones_like(ids, real)
-        for _ in range(len(data.dims) - len(ids.dims)):
-            rows = expand_dims(rows, -1)
-    return cast(maximum(add_up(rows), 1), dtype)
-
-
-# --- sorted -------------------------------------------------------------------------------
 
 
 def _sorted_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -243,80 +68,128 @@ def _put_sorted(xp: Any, rows: tuple[Any, ...], ids: Any, out: Any, of_none: Any
             f"Segment id {int(ids[0])} out of range [0, {out.shape[0]}), possibly because "
             "'segment_ids' input is not sorted.",
         )
-    _put_rows(*rows)
+    put_rows(*rows)
     if of_none is not None:
         is_gap = xp.ones(out.shape[0], bool)
         is_gap[ids] = False
         out[is_gap] = of_none
 
 
+class SegmentFunction(Protocol):
+    """A reduction of the rows with the same id."""
+
+    def __call__(
+        self, data: TensorLike, segment_ids: TensorLike, name: str | None = None
+    ) -> Tensor: ...
+
+
 def _sorted(
-    name: str, function: str, start: Start, dtypes: Sequence[DType], of_none: Any = None
-) -> OpDef:
-    return OpDef(
-        name,
+    op_name: str,
+    function: str,
+    start: Start,
+    dtypes: Sequence[DType],
+    of_none: Any = None,
+    *,
+    doc: str,
+    example: tuple[str, str],
+    gradient: Any,
+) -> tuple[OpDef, SegmentFunction]:
+    """Declare a reduction of rows with the same id, where the ids are sorted."""
+    op = OpDef(
+        op_name,
         "data:T segment_ids:Tindices",
         _sorted_type,
         types={"T": dtypes, "Tindices": INDEX},
         kernels=all_devices(_bind_sorted(function, start, of_none), dtypes),
         shape_inputs=(1,),
+        gradient=gradient,
+        samples=("d(3, 2), i(0, 0, 2)",),
     )
 
+    def call(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
+        return apply(op, (data, segment_ids), {}, name)
 
-SEGMENT_SUM = _sorted("SegmentSum", "add", lambda _: 0, NUMBERS)
-SEGMENT_PROD = _sorted("SegmentProd", "multiply", lambda _: 1, NUMBERS)
-SEGMENT_MAX = _sorted("SegmentMax", "maximum", _lowest, REAL, of_none=0)
-SEGMENT_MIN = _sorted("SegmentMin", "minimum", _highest, REAL, of_none=0)
-
-
-@public("math.segment_sum")
-@public_v1("segment_sum")
-def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """Add up the rows that have the same id; the ids are sorted.
-
-    >>> segment_sum([1, 2, 4], [0, 0, 2]).numpy().tolist()
-    [3, 0, 4]
-    """
-    return apply(SEGMENT_SUM, (data, segment_ids), {}, name)
+    name = op_name.replace("Segment", "segment_").lower()
+    return op, publish(call, doc, example, (f"math.{name}",), (name,))
 
 
-@public("math.segment_prod")
-@public_v1("segment_prod")
-def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """Multiply the rows that have the same id; the ids are sorted.
-
-    >>> segment_prod([3, 2, 4], [0, 0, 2]).numpy().tolist()
-    [6, 1, 4]
-    """
-    return apply(SEGMENT_PROD, (data, segment_ids), {}, name)
+def _to_rows(op: RecordedOp, segments: Any) -> Any:
+    """Give every row its segment's values."""
+    return gathering.gather(segments, op.inputs[1])
 
 
-@public("math.segment_max")
-@public_v1("segment_max")
-def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """Return the largest of the rows that have the same id; the ids are sorted.
-
-    >>> segment_max([1, 2, 4], [0, 0, 2]).numpy().tolist()
-    [2, 0, 4]
-    """
-    return apply(SEGMENT_MAX, (data, segment_ids), {}, name)
+def _sum_gradient(op: RecordedOp, grad: Any) -> Any:
+    return _to_rows(op, grad), None
 
 
-@public("math.segment_min")
-@public_v1("segment_min")
-def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """Return the smallest of the rows that have the same id; the ids are sorted.
+def _product_gradient(op: RecordedOp, grad: Any) -> Any:
+    product = product_gradient(
+        op,
+        grad,
+        to_rows=lambda segments: _to_rows(op, segments),
+        add_up=lambda rows: segment_sum(rows, op.inputs[1]),
+        multiply=lambda rows: segment_prod(rows, op.inputs[1]),
+    )
+    return product, None
 
-    >>> segment_min([1, 2, 4], [0, 0, 2]).numpy().tolist()
-    [1, 0, 4]
-    """
-    return apply(SEGMENT_MIN, (data, segment_ids), {}, name)
+
+def _extreme_gradient(op: RecordedOp, grad: Any) -> Any:
+    extreme = extreme_gradient(
+        op,
+        grad,
+        to_rows=lambda segments: _to_rows(op, segments),
+        add_up=lambda rows: segment_sum(rows, op.inputs[1]),
+    )
+    return extreme, None
+
+
+SEGMENT_SUM, segment_sum = _sorted(
+    "SegmentSum",
+    "add",
+    lambda _: 0,
+    NUMBERS,
+    doc="Sum of the rows with the same id; the ids are sorted.",
+    example=("[1, 2, 4], [0, 0, 2]", "[3, 0, 4]"),
+    gradient=_sum_gradient,
+)
+
+SEGMENT_PROD, segment_prod = _sorted(
+    "SegmentProd",
+    "multiply",
+    lambda _: 1,
+    NUMBERS,
+    doc="Product of the rows with the same id; the ids are sorted.",
+    example=("[3, 2, 4], [0, 0, 2]", "[6, 1, 4]"),
+    gradient=_product_gradient,
+)
+
+SEGMENT_MAX, segment_max = _sorted(
+    "SegmentMax",
+    "maximum",
+    lowest,
+    REAL,
+    of_none=0,
+    doc="Maximum of the rows with the same id; the ids are sorted.",
+    example=("[1, 2, 4], [0, 0, 2]", "[2, 0, 4]"),
+    gradient=_extreme_gradient,
+)
+
+SEGMENT_MIN, segment_min = _sorted(
+    "SegmentMin",
+    "minimum",
+    highest,
+    REAL,
+    of_none=0,
+    doc="Minimum of the rows with the same id; the ids are sorted.",
+    example=("[1, 2, 4], [0, 0, 2]", "[1, 0, 4]"),
+    gradient=_extreme_gradient,
+)
 
 
 @public("math.segment_mean")
 @public_v1("segment_mean")
 def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
-    """Return the mean of the rows that have the same id; of integers, cut off.
+    """Mean of the rows with the same id; of integers, rounded towards zero.
 
     >>> segment_mean([1.0, 2.0, 4.0], [0, 0, 2]).numpy().tolist()
     [1.5, 0.0, 4.0]
@@ -328,4 +201,4 @@ def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = N
             return segment_sum(rows, ids)
 
         divide = truncatediv if data.dtype.base_dtype.is_integer else truediv
-        return divide(add_up(data), _counts(data, ids, add_up))
+        return divide(add_up(data), row_counts(data, ids, add_up))

@@ -19,10 +19,11 @@ from berth.ops.elementwise.arithmetic import add, maximum, minimum, multiply, su
 from berth.ops.elementwise.casting import cast as cast_to
 from berth.ops.elementwise.compare import greater_equal, less, less_equal, not_equal
 from berth.ops.elementwise.complex_numbers import real
-from berth.ops.elementwise.unary import conj, exp, is_finite, log, sqrt, square
+from berth.ops.elementwise.roots import sqrt
+from berth.ops.elementwise.unary import conj, exp, is_finite, log, square
 from berth.ops.flow.control import Assert
 from berth.ops.reductions.reduction import reduce_all, reduce_max, reduce_mean, reduce_sum
-from berth.ops.reductions.segments import unsorted_segment_sum
+from berth.ops.reductions.unsorted_segments import unsorted_segment_sum
 from berth.ops.types import AxisLike, DTypeLike, Tensor, TensorLike
 from berth.public import public, public_v1, public_v2
 

@@ -7,7 +7,8 @@ from typing import Any
 from berth.dtypes import as_dtype
 from berth.ops.arrays.filling import zeros_like
 from berth.ops.compose import convert, is_tensor, scope, type_of
-from berth.ops.elementwise.arithmetic import add, add_n, multiply
+from berth.ops.elementwise.add_n import add_n
+from berth.ops.elementwise.arithmetic import add, multiply
 from berth.ops.shape import merge, read_dims
 from berth.ops.types import ShapeLike, Tensor, TensorLike, TensorList
 from berth.public import public, public_v1

@@ -1,0 +1,75 @@
+"""Sum of a list of tensors, with its gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from berth.dtypes import NUMBERS
+from berth.ops.arrays.array import identity
+from berth.ops.builder import apply
+from berth.ops.compose import convert_like, is_tensor, type_of
+from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.rules import merge_all
+from berth.ops.shape import bracketed
+from berth.ops.types import Tensor, TensorList
+from berth.public import public
+
+
+def _sum_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    def at_run(k: int) -> str:
+        return (
+            "Inputs to operation AddN of type AddN must have the same size and shape.  "
+            f"Input 0: {bracketed(inputs[0].dims)} != input {k}: {bracketed(inputs[k].dims)}"
+        )
+
+    return ((inputs[0].dtype.base_dtype, merge_all(inputs, at_run)),)
+
+
+def _bind_add_n(launch: Launch) -> Call:
+    if len(launch.inputs) == 1:
+        return launch.xp.copyto, (launch.outputs[0], launch.inputs[0])
+    if len(launch.inputs) == 2:
+        return launch.xp.add, (*launch.inputs, launch.outputs[0])
+    return _add_n, (launch.xp.add, tuple(launch.inputs), launch.outputs[0])
+
+
+def _add_n(add_to: Callable[..., Any], inputs: Sequence[Any], out: Any) -> None:
+    add_to(inputs[0], inputs[1], out)
+    for array in inputs[2:]:
+        add_to(out, array, out)
+
+
+ADD_N = OpDef(
+    "AddN",
+    "inputs:T*",
+    _sum_type,
+    types={"T": NUMBERS},
+    kernels=all_devices(_bind_add_n, NUMBERS),
+)
+
+
+@public("add_n", "math.add_n")
+def add_n(inputs: TensorList, name: str | None = None) -> Tensor:
+    """Element-wise sum of a list of tensors of one shape.
+
+    >>> add_n([[1, 2], [3, 4], [5, 6]]).numpy().tolist()
+    [9, 12]
+    """
+    inputs = list(inputs) if is_tensor(inputs) else inputs
+    if not isinstance(inputs, list | tuple) or not inputs:
+        raise ValueError(
+            "Inputs must be an iterable of at least one Tensor/IndexedSlices with the same "
+            "dtype and shape."
+        )
+    known = next((t for t in map(type_of, inputs) if t is not None), None)
+    tensors = tuple(convert_like(value, known) for value in inputs)
+    if len(tensors) == 1:
+        return identity(tensors[0], name) if name else tensors[0]
+    return apply(ADD_N, tensors, {}, name)
+
+
+@gradient(ADD_N)
+def _add_n_gradient(op: RecordedOp, grad: Any) -> Any:
+    return [grad] * len(op.inputs)
