@@ -14,7 +14,6 @@ from berth.errors import InvalidArgumentError, UnimplementedError
 from berth.ops.nn import (
     convolution_binders,
     convolution_blocks,
-    convolution_tiles,
     depthwise_kernels,
 )
 from berth.ops.nn.convolution import (
@@ -129,10 +128,6 @@ def small_blocks(monkeypatch):
         monkeypatch.setattr(convolution_binders, "FEW", 0)
         monkeypatch.setattr(convolution_blocks, "GATHERED", gathered)
         monkeypatch.setattr(convolution_blocks, "SHORT", 0 if fewest == 1 else 96)
-        monkeypatch.setattr(convolution_tiles, "GATHERED", gathered)
-        monkeypatch.setattr(convolution_tiles, "FEWEST", fewest)
-        monkeypatch.setattr(convolution_tiles, "AT_LEAST", 0)
-        monkeypatch.setattr(convolution_tiles, "GAIN", 0)
         monkeypatch.setattr(depthwise_kernels, "AT_ONCE", gathered)
 
     return set_limits
@@ -183,23 +178,83 @@ def test_division_changes_no_values(seed, small_blocks):
         assert_same(three_ways(case, *arrays, n_threads), expected, TOLERANCES[dtype])
 
 
-@pytest.mark.parametrize("taps", range(3, 8))
-def test_tiles_are_nearly_as_exact(taps):
-    case = Case((4, 9, 24, 32), (3, taps))
+# --- windows ------------------------------------------------------------------------------
+
+
+def spiked(value, taps, n_channels=32):
+    """Return a case of ordinary numbers, and its operands with one of them replaced."""
+    case = Case((1, 24, 24, n_channels), (taps, taps))
+    arrays = operands(case, "f4", features=n_channels)
+    changed = [array.copy() for array in arrays]
+    changed[0][0, 11, 11, 0] = changed[2][0, 11, 11, 0] = value
+    return case, arrays, changed
+
+
+def outside(taps):
+    """Mark the places of which no window has the one at row and column 11."""
+    reach = taps // 2
+    mask = np.ones((24, 24), bool)
+    mask[11 - reach : 12 + reach, 11 - reach : 12 + reach] = False
+    return mask
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("taps", [3, 5, 7])
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1e7, 1e30])
+def test_outputs_depend_on_their_windows_only(value, taps, n_threads):
+    case, arrays, changed = spiked(value, taps)
+    with np.errstate(all="ignore"):
+        before = three_ways(case, *arrays, n_threads)
+        after = three_ways(case, *changed, n_threads)
+    mask = outside(taps)
+    for one, other in zip(before[:2], after[:2], strict=True):
+        assert np.array_equal(one[0][mask], other[0][mask])
+        assert not np.array_equal(one[0][~mask], other[0][~mask])
+
+
+@pytest.mark.parametrize("taps", [3, 5, 7])
+def test_nan_spreads_to_its_windows(taps):
+    case, _, changed = spiked(np.nan, taps)
+    forwards, backwards, _ = three_ways(case, *changed)
+    for found in (forwards, backwards):
+        assert np.isnan(found).sum() == taps * taps * found.shape[3]
+
+
+@pytest.mark.parametrize("taps", [3, 5, 7])
+def test_zeros_give_exact_zeros(taps):
+    case, _, changed = spiked(1e3, taps)
+    images, filters, grads = changed
+    for array in (images, grads):
+        array[0, :11] = array[0, 12:] = array[0, :, :11] = array[0, :, 12:] = 0
+    forwards, backwards, _ = three_ways(case, images, filters, grads)
+    assert not forwards[0][outside(taps)].any()
+    assert not backwards[0][outside(taps)].any()
+
+
+@pytest.mark.parametrize("taps", [3, 5, 7])
+def test_whole_numbers_are_exact(taps):
+    case = Case((1, 24, 24, 32), (taps, taps))
+    rng = np.random.default_rng(taps)
+    images = rng.integers(0, 256, case.image).astype("f4")
+    filters = rng.integers(-8, 9, (taps, taps, 32, 32)).astype("f4")
+    grads = rng.integers(-8, 9, (1, 24, 24, 32)).astype("f4")
+    found = three_ways(case, images, filters, grads)
+    for actual, wanted in zip(found, by_formula(case, images, filters, grads), strict=True):
+        assert abs(wanted).max() < 2**24
+        assert np.array_equal(actual, wanted)
+
+
+@pytest.mark.parametrize("taps", [3, 5, 7])
+def test_errors_stay_within_the_bound(taps):
+    """n · 2⁻²⁴ · Σ|x||w| for sums of n products, the bound of any order of summation."""
+    case = Case((2, 24, 24, 32), (taps, taps))
     arrays = operands(case, "f4", features=32)
+    found = three_ways(case, *arrays)
     expected = by_formula(case, *arrays)
-    walk = convolution_binders.shapes_of(arrays[0].shape, arrays[1].shape, case.attrs).forwards
-    assert convolution_tiles.suits(walk, tf.float32)
-    for actual, wanted in zip(three_ways(case, *arrays), expected, strict=True):
-        assert abs(actual - wanted).max() < 2e-5 * wanted.std()
-
-
-@pytest.mark.parametrize("taps", range(3, 8))
-def test_transforms_undo_each_other(taps):
-    interpolate, evaluate, spread = (m.astype("f8") for m in convolution_tiles.transforms(taps))
-    places, weights = draw(1, 8), draw(2, taps)
-    tile = interpolate @ ((evaluate @ weights) * (spread @ places))
-    np.testing.assert_allclose(tile, np.correlate(places, weights, "valid"), atol=1e-5)
+    sizes = by_formula(case, *map(abs, arrays))
+    lengths = (taps * taps * 32, taps * taps * 32, 2 * 24 * 24)
+    for actual, wanted, size, n in zip(found, expected, sizes, lengths, strict=True):
+        assert (abs(actual - wanted) <= n * 2.0**-24 * size).all()
 
 
 def test_small_numbers_stay_exact():

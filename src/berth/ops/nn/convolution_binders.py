@@ -6,14 +6,14 @@ that have nothing to do with each other.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from berth.dtypes import DType, float16, float32
 from berth.ops.convert import dtype_of
-from berth.ops.nn import convolution_filters, convolution_kernels, convolution_tiles
 from berth.ops.nn.convolution_blocks import Walk, divide
+from berth.ops.nn.convolution_filters import products
+from berth.ops.nn.convolution_kernels import correlate
 from berth.ops.nn.windows import (
     Windows,
     channel_axis,
@@ -76,41 +76,20 @@ def _group(array: Any, number: int, size: int) -> Any:
     return array[..., number * size : (number + 1) * size]
 
 
-# --- one way or the other -----------------------------------------------------------------
+# --- filters ------------------------------------------------------------------------------
 
 
-def _room(walk: Walk, dtype: DType, n_threads: int) -> int:
-    """Return how much scratch memory a thread needs for a walk."""
-    if convolution_tiles.suits(walk, dtype):
-        return convolution_tiles.n_elements(walk, n_threads)
-    return divide(walk, n_threads).n_elements
+def _kernel_size(walk: Walk) -> int:
+    """Return how many elements the filter of a walk has."""
+    return walk.rows.n_taps * walk.columns.n_taps * walk.n_channels * walk.n_features
 
 
-def _kernel_size(walk: Walk, dtype: DType, *, is_plain: bool) -> int:
-    """Return how much memory a filter needs to be made ready; none, if it is as it is."""
-    if convolution_tiles.suits(walk, dtype):
-        return convolution_tiles.evaluated_size(walk)
-    n_taps = walk.rows.n_taps * walk.columns.n_taps
-    return 0 if is_plain else n_taps * walk.n_channels * walk.n_features
-
-
-def _ready(xp: Any, kernel: Any, walk: Walk, flat: Any, dtype: DType) -> tuple[Any, list[Call]]:
-    """Bind what makes a filter ready for a walk."""
-    if convolution_tiles.suits(walk, dtype):
-        return convolution_tiles.evaluated(xp, kernel, flat)
+def _contiguous(xp: Any, kernel: Any, flat: Any, dtype: DType) -> tuple[Any, list[Call]]:
+    """Bind the copy of a filter into memory, if it is not contiguous or of another type."""
     if kernel.flags.c_contiguous and kernel.dtype == dtype.np_dtype:
         return kernel, []
     copy = flat[: kernel.size].reshape(kernel.shape)
     return copy, [(xp.copyto, (copy, kernel))]
-
-
-def _correlate(
-    xp: Any, source: Any, kernel: Any, target: Any, walk: Walk, scratch: Any, dtype: DType
-) -> list[list[Call]]:
-    arguments = xp, source, kernel, target, walk, list(scratch)
-    if convolution_tiles.suits(walk, dtype):
-        return convolution_tiles.correlate(*arguments)
-    return convolution_kernels.correlate(*arguments)
 
 
 # --- forwards -----------------------------------------------------------------------------
@@ -119,14 +98,14 @@ def _correlate(
 def forward_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for room for each thread's blocks, and for a filter made ready."""
+    """Ask for room for each thread's blocks, and for a contiguous filter."""
     images, filters = inputs
     shapes = shapes_of(images.dims, filters.dims, attrs)  # type: ignore[arg-type]
     n_threads = shapes.useful_threads(n_threads)
     dtype, walk = computed_in(images.dtype), shapes.forwards
     is_plain = shapes.n_groups == 1 and dtype is filters.dtype.base_dtype
-    kernel = _kernel_size(walk, dtype, is_plain=is_plain)
-    room = _room(walk, dtype, n_threads)
+    kernel = 0 if is_plain else _kernel_size(walk)
+    room = divide(walk, n_threads).n_elements
     return ((dtype, (n_threads, room)), (dtype, (shapes.n_groups, kernel)))
 
 
@@ -144,11 +123,11 @@ def bind_forward(launch: Launch) -> Parts | None:
     calls = []
     for number in range(shapes.n_groups):
         own = _group(filters, number, shapes.n_features)
-        kernel, preparing = _ready(xp, own, walk, memory[number], dtype)
+        kernel, preparing = _contiguous(xp, own, memory[number], dtype)
         first += preparing
         from_here = _group(source, number, shapes.n_channels)
         to_here = _group(target, number, shapes.n_features)
-        calls.append(_correlate(xp, from_here, kernel, to_here, walk, scratch, dtype))
+        calls.append(correlate(xp, from_here, kernel, to_here, walk, list(scratch)))
     return Parts(_shares(calls), first=first)
 
 
@@ -180,8 +159,8 @@ def input_scratch(
     n_threads = shapes.useful_threads(n_threads)
     dtype = computed_in(inputs[1].dtype)
     walks = [back.walk for back in _returns(shapes) if all(back.taps)]
-    room = max((_room(walk, dtype, n_threads) for walk in walks), default=0)
-    kernels = sum(_kernel_size(walk, dtype, is_plain=False) for walk in walks)
+    room = max((divide(walk, n_threads).n_elements for walk in walks), default=0)
+    kernels = sum(map(_kernel_size, walks))
     return ((dtype, (n_threads, room)), (dtype, (shapes.n_groups * kernels,)))
 
 
@@ -209,44 +188,29 @@ def bind_input_gradient(launch: Launch) -> Parts | None:
             own = _group(filters, number, shapes.n_features)
             rows, columns = (falling(taps) for taps in back.taps)
             turned = own[rows, columns].swapaxes(2, 3)
-            kernel, preparing = _ready(xp, turned, back.walk, memory[start:], dtype)
-            start += _kernel_size(back.walk, dtype, is_plain=False)
+            kernel, preparing = _contiguous(xp, turned, memory[start:], dtype)
+            start += _kernel_size(back.walk)
             first += preparing
             from_here = _group(source, number, shapes.n_features)
             to_here = _group(places, number, shapes.n_channels)
-            calls.append(_correlate(xp, from_here, kernel, to_here, back.walk, scratch, dtype))
+            calls.append(correlate(xp, from_here, kernel, to_here, back.walk, list(scratch)))
     return Parts(_shares(calls), first=first)
 
 
 # --- back to the filter -------------------------------------------------------------------
 
 
-def _share_dims(shapes: Shapes, dtype: DType) -> Known:
-    """Return the shape of what a thread adds up for one group."""
-    walk = shapes.forwards
-    rows, columns = walk.rows.n_taps, walk.columns.n_taps
-    if convolution_tiles.suits(walk, dtype):
-        rows, columns = convolution_tiles.N_POINTS, rows
-    return rows, columns, walk.n_channels, walk.n_features
-
-
 def filter_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for room for each thread's blocks and products, and for what it adds up."""
+    """Ask for room for each thread's blocks and products, and for its share of the sums."""
     images, filters = inputs[0], outputs[0][1]
     shapes = shapes_of(images.dims, filters, attrs)  # type: ignore[arg-type]
     n_threads = shapes.useful_threads(n_threads)
-    dtype = computed_in(images.dtype)
-    share = _share_dims(shapes, dtype)
-    room = _room(shapes.forwards, dtype, n_threads) + math.prod(share)
-    walk = shapes.forwards
-    one = walk.rows.n_taps * walk.columns.n_taps * walk.n_channels * walk.n_features
-    return (
-        (dtype, (n_threads, room)),
-        (dtype, (shapes.n_groups, n_threads, *share)),
-        (dtype, (one if convolution_tiles.suits(walk, dtype) else 0,)),
-    )
+    dtype, walk = computed_in(images.dtype), shapes.forwards
+    room = divide(walk, n_threads).n_elements + _kernel_size(walk)
+    share = (walk.rows.n_taps, walk.columns.n_taps, walk.n_channels, walk.n_features)
+    return ((dtype, (n_threads, room)), (dtype, (shapes.n_groups, n_threads, *share)))
 
 
 def bind_filter_gradient(launch: Launch) -> Parts | Call | None:
@@ -259,19 +223,14 @@ def bind_filter_gradient(launch: Launch) -> Parts | Call | None:
         return out.fill, (0,)
     shapes = shapes_of(images.shape, out.shape, attrs)
     source, arrived = channels_last(images, attrs), channels_last(grads, attrs)
-    scratch, shares, memory = launch.scratch
-    walk, is_tiled = shapes.forwards, memory.size > 0
-    way = convolution_tiles if is_tiled else convolution_filters
+    scratch, shares = launch.scratch
+    walk = shapes.forwards
     calls = []
     then: list[Call] = []
     for number, own in enumerate(shares):
         from_here = _group(source, number, shapes.n_channels)
         for_these = _group(arrived, number, shapes.n_features)
-        calls.append(way.products(xp, from_here, for_these, own, walk, list(scratch)))
+        calls.append(products(xp, from_here, for_these, own, walk, list(scratch)))
         then += [(xp.add, (own[0], other, own[0])) for other in own[1:]]
-        part = _group(out, number, shapes.n_features)
-        if is_tiled:
-            then += convolution_tiles.interpolated(xp, own[0], part, memory)
-        else:
-            then.append((xp.copyto, (part, own[0])))
+        then.append((xp.copyto, (_group(out, number, shapes.n_features), own[0])))
     return Parts(_shares(calls), then=then)

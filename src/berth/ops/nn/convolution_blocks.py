@@ -82,16 +82,15 @@ def rows_needed(walk: Walk, first: int, last: int) -> tuple[int, int]:
     return low, max(min(high, rows.n_in), low)
 
 
-def divide(walk: Walk, n_threads: int, most: int | None = None) -> Division:
-    """Divide a walk into blocks that gather so much at most; each thread gets about as many."""
-    most = GATHERED if most is None else most
+def divide(walk: Walk, n_threads: int) -> Division:
+    """Divide a walk into blocks of about `GATHERED` elements, as many for each thread."""
     n_images, rows, columns = walk.n_images, walk.rows, walk.columns
     a_row = max(columns.n_out * walk.length, 1)
     halo = 0 if walk.is_whole else (rows.n_taps - 1) * rows.gap
-    most_rows = max(most // a_row - halo, halo, 1)
+    most_rows = max(GATHERED // a_row - halo, halo, 1)
     share = -(-n_images // n_threads)
     if n_images and most_rows >= rows.n_out:
-        at_once = max(most // (a_row * (rows.n_out + halo)), 1)
+        at_once = max(GATHERED // (a_row * (rows.n_out + halo)), 1)
         per_block = _evenly(share, at_once)
     else:
         per_block = 1
@@ -203,11 +202,10 @@ class Order(Enum):
 
     IMAGES_FIRST = (0, 1, 2, 3, 4)
     ROWS_FIRST = (1, 0, 2, 3, 4)
-    TAPS_FIRST = (3, 1, 0, 2, 4)
 
 
 class Gathered(NamedTuple):
-    """What a block's windows need. Unless taps come first, it is side by side in one axis."""
+    """The elements of a block's windows, side by side in the last axis."""
 
     array: Any
     low: int
@@ -244,9 +242,7 @@ def gather(
         memory.views[key] = view
     array = memory.gathered(view.shape)
     calls.append((xp.copyto, (array, view)))
-    if order is not Order.TAPS_FIRST:
-        array = array.reshape(*array.shape[:3], walk.length)
-    return Gathered(array, low, calls)
+    return Gathered(array.reshape(*array.shape[:3], walk.length), low, calls)
 
 
 def _is_laid_out(source: Any, walk: Walk, memory: Memory) -> bool:
