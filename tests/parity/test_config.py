@@ -115,8 +115,9 @@ LEAVES_ALONE = {
 
 
 @pytest.mark.parametrize("trigger", INITIALISES.values(), ids=INITIALISES)
+@pytest.mark.usefixtures("eager")
 def test_call_initialises_the_runtime(sim, trigger):
-    """Section 2.2: the triggers."""
+    """Section 2.2: the triggers, in a program of TensorFlow 2."""
     sim("2xT4")
     trigger()
     with pytest.raises(RuntimeError) as caught:
