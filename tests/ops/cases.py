@@ -8,11 +8,8 @@ from importlib import import_module
 import berth.graph
 import berth.ops
 from berth.ops.opdef import CATALOGUE
-from tests.ops.basic_cases import BASIC_CASES, BASIC_LARGE
 from tests.ops.calls import Case
 from tests.ops.formulas import FORMULAS, dtypes_of, operands
-from tests.ops.layer_cases import LAYER_CASES, LAYER_LARGE
-from tests.ops.math_cases import MATH_CASES, MATH_LARGE
 from tests.ops.samples import all_samples, large_samples
 
 for package in (berth.ops, berth.graph):
@@ -32,11 +29,8 @@ ELEMENTWISE_CASES: list[Case] = [
 ]
 EVERY = [
     *all_samples(),
-    *BASIC_CASES,
-    *MATH_CASES,
-    *LAYER_CASES,
     *ELEMENTWISE_CASES,
 ]
 
-LARGE = [*large_samples(), *BASIC_LARGE, *MATH_LARGE, *LAYER_LARGE]
+LARGE = large_samples()
 """Arrays large enough to see whether others like them are made."""

@@ -18,6 +18,7 @@ from berth.ops.opdef import CATALOGUE, OpDef
 from berth.ops.shape import Dims, TensorShape
 from berth.ops.state.variables import HANDLE, VARIABLE
 from tests.ops.calls import Case, at, d, f, i, sample
+from tests.ops.layer_arguments import LAYER_NAMES
 
 
 class Held(NamedTuple):
@@ -58,6 +59,7 @@ def text(*words: str) -> np.ndarray[Any, Any]:
 
 LARGE = sample("f", (2**18,))
 NAMES: dict[str, Any] = {
+    **LAYER_NAMES,
     **{dtype.name: dtype for dtype in dtypes.ALL},
     "f": f,  # float32 numbers of a shape: f(2, 3)
     "d": d,  # float64 numbers of a shape

@@ -272,6 +272,8 @@ def elementwise(
     *,
     extra_types: Mapping[str, Sequence[DType]] | None = None,
     gradient: Any = None,
+    samples: Sequence[str] = (),
+    large_samples: Sequence[str] = (),
 ) -> OpDef:
     """Define an operation that computes each element by itself, on every device.
 
@@ -295,4 +297,6 @@ def elementwise(
         kernels=kernels,
         elementwise=find,
         gradient=gradient,
+        samples=samples,
+        large_samples=large_samples,
     )

@@ -47,6 +47,8 @@ ADD_N = OpDef(
     _sum_type,
     types={"T": NUMBERS},
     kernels=all_devices(_bind_add_n, NUMBERS),
+    samples=("f(2, 3), f(2, 3)",),
+    large_samples=("large, large, large",),
 )
 
 

@@ -33,7 +33,14 @@ def _converter(xp: Any, attrs: Attrs) -> Callable[..., Any]:
 
 
 CAST = elementwise(
-    "Cast", "x:SrcT", _converter, ON_DEVICES, _cast_type, extra_types={"SrcT": ON_DEVICES}
+    "Cast",
+    "x:SrcT",
+    _converter,
+    ON_DEVICES,
+    _cast_type,
+    extra_types={"SrcT": ON_DEVICES},
+    samples=("f(2, 3), DstT=int32",),
+    large_samples=("large, DstT=int64",),
 )
 
 

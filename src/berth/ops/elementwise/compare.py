@@ -304,6 +304,11 @@ SELECT = OpDef(
     _selected,
     types={"T": _EQUATABLE},
     kernels=all_devices_but_strings(_bind_select),
+    samples=(
+        "truth, f(3, 4), f(3, 4)",
+        "truth[:, 0], f(3, 4), f(3, 4)",
+    ),
+    large_samples=("large > 0, large, large",),
 )
 
 
@@ -346,6 +351,7 @@ SELECT_V2 = OpDef(
     kernels=all_devices_but_strings(
         lambda launch: (_select, (launch.xp.copyto, *launch.inputs, launch.outputs[0]))
     ),
+    samples=("truth[:1], f(4), f(3, 1)",),
 )
 
 

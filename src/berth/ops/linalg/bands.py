@@ -178,6 +178,10 @@ MATRIX_DIAG = OpDef(
     types={"T": ALL},
     kernels=all_devices_but_strings(_bind_diagonal_matrices),
     host_inputs=(1, 2, 3),
+    samples=(
+        "d(2, 3), at(0), at(-1), at(5), d(), align='RIGHT_LEFT'",
+        "d(2, 3, 3), i(-1, 1), at(-1), at(-1), d(), align='RIGHT_LEFT'",
+    ),
 )
 
 
@@ -214,6 +218,11 @@ MATRIX_DIAG_PART = OpDef(
     types={"T": ALL},
     kernels=all_devices_but_strings(_bind_part),
     host_inputs=(1,),
+    samples=(
+        "d(2, 3, 4), i(-1, 1), d(), align='RIGHT_LEFT'",
+        "d(2, 3, 4), at(1), d(), align='RIGHT_LEFT'",
+    ),
+    large_samples=("sample('d', (512, 512)), i(-9, 9), d(), align='RIGHT_LEFT'",),
 )
 
 
@@ -263,6 +272,10 @@ MATRIX_SET_DIAG = OpDef(
     types={"T": ALL},
     kernels=all_devices_but_strings(_bind_set),
     host_inputs=(2,),
+    samples=("d(2, 3, 4), d(2, 3), at(0), align='RIGHT_LEFT'",),
+    large_samples=(
+        "sample('d', (512, 512)), sample('d', (512, 512))[0], at(0), align='RIGHT_LEFT'",
+    ),
 )
 
 
@@ -325,6 +338,8 @@ MATRIX_BAND_PART = OpDef(
     types={"T": ON_DEVICES, "Tindex": INDEX},
     kernels=all_devices(_bind_band_part, ON_DEVICES, _mask_type),
     host_inputs=(1, 2),
+    samples=("d(2, 3, 4), at(1), at(-1)",),
+    large_samples=("sample('d', (512, 512)), at(1), at(1)",),
 )
 
 

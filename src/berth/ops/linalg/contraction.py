@@ -298,6 +298,16 @@ EINSUM = OpDef(
     types={"T": _TYPES},
     kernels=all_devices(_bind_contraction, _TYPES, _contraction_scratch),
     flops=_flops,
+    samples=(
+        "d(2, 2, 3), equation='iij->ji'",
+        "d(2, 3), equation='i...->...i'",
+        "d(2, 3), d(3, 4), equation='ij,jk->ki'",
+        "d(3, 2, 4), d(4, 3, 5), equation='jbk,kjl->lb'",
+        "d(5, 2, 3), d(3, 4), equation='...ij,jk->...ik'",
+    ),
+    large_samples=(
+        "sample('d', (8, 64, 512)), sample('d', (512, 512)), equation='aib,bk->kia'",
+    ),
 )
 
 

@@ -90,9 +90,23 @@ def _bind_eigen(launch: Launch) -> Call:
     return fill_each, (lambda: (launch.xp.linalg.eigvalsh(tensor),), launch.outputs)
 
 
-QR = matrix_op("Qr", "input:T", _qr_type, _bind_qr)
-SVD = matrix_op("Svd", "input:T", _svd_type, _bind_svd)
-SELF_ADJOINT_EIG = matrix_op("SelfAdjointEigV2", "input:T", _eigen_type, _bind_eigen)
+QR = matrix_op(
+    "Qr", "input:T", _qr_type, _bind_qr, samples=("d(2, 4, 3), full_matrices=False",)
+)
+SVD = matrix_op(
+    "Svd",
+    "input:T",
+    _svd_type,
+    _bind_svd,
+    samples=("d(2, 4, 3), compute_uv=True, full_matrices=True",),
+)
+SELF_ADJOINT_EIG = matrix_op(
+    "SelfAdjointEigV2",
+    "input:T",
+    _eigen_type,
+    _bind_eigen,
+    samples=("matrices, compute_v=True",),
+)
 
 
 class Qr(NamedTuple):

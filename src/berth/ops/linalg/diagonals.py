@@ -175,6 +175,7 @@ TENSOR_DIAG = OpDef(
     _tensor_diag_type,
     types={"T": NUMBERS},
     kernels=all_devices(_bind_tensor_diag, NUMBERS),
+    samples=("d(2, 3)",),
 )
 
 
@@ -207,6 +208,7 @@ TENSOR_DIAG_PART = OpDef(
     _tensor_part_type,
     types={"T": NUMBERS},
     kernels=all_devices(_bind_tensor_part, NUMBERS),
+    samples=("d(2, 3, 2, 3)",),
 )
 
 

@@ -79,6 +79,7 @@ MATRIX_EXPONENTIAL = OpDef(
     square_type,
     types={"T": INEXACT},
     kernels=all_devices(_bind_exponential, INEXACT),
+    samples=("matrices",),
 )
 
 

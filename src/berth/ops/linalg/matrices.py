@@ -170,16 +170,48 @@ def _substitute(
         row /= matrix[..., k : k + 1, k : k + 1]
 
 
-def matrix_op(name: str, arguments: str, infer: Any, bind: Bind) -> OpDef:
-    return OpDef(name, arguments, infer, types={"T": _TYPES}, kernels=all_devices(bind, _TYPES))
+def matrix_op(
+    name: str,
+    arguments: str,
+    infer: Any,
+    bind: Bind,
+    samples: Sequence[str] = (),
+    large_samples: Sequence[str] = (),
+) -> OpDef:
+    return OpDef(
+        name,
+        arguments,
+        infer,
+        types={"T": _TYPES},
+        kernels=all_devices(bind, _TYPES),
+        samples=samples,
+        large_samples=large_samples,
+    )
 
 
-MATRIX_INVERSE = matrix_op("MatrixInverse", "input:T", square_type, _bind_inverse)
-MATRIX_DETERMINANT = matrix_op("MatrixDeterminant", "input:T", _number_type, _bind_determinant)
-MATRIX_SOLVE = matrix_op("MatrixSolve", "matrix:T rhs:T", _solved_type, _bind_solve)
-CHOLESKY = matrix_op("Cholesky", "input:T", square_type, _bind_cholesky)
+MATRIX_INVERSE = matrix_op(
+    "MatrixInverse", "input:T", square_type, _bind_inverse, samples=("matrices, adjoint=True",)
+)
+MATRIX_DETERMINANT = matrix_op(
+    "MatrixDeterminant", "input:T", _number_type, _bind_determinant, samples=("matrices",)
+)
+MATRIX_SOLVE = matrix_op(
+    "MatrixSolve",
+    "matrix:T rhs:T",
+    _solved_type,
+    _bind_solve,
+    samples=("matrices, d(2, 3, 1), adjoint=False",),
+)
+CHOLESKY = matrix_op("Cholesky", "input:T", square_type, _bind_cholesky, samples=("matrices",))
 MATRIX_TRIANGULAR_SOLVE = matrix_op(
-    "MatrixTriangularSolve", "matrix:T rhs:T", _triangular_type, _bind_triangular
+    "MatrixTriangularSolve",
+    "matrix:T rhs:T",
+    _triangular_type,
+    _bind_triangular,
+    samples=("matrices, d(3, 2), adjoint=True, lower=True",),
+    large_samples=(
+        "sample('d', (512, 512)), sample('d', (512, 512)), adjoint=True, lower=False",
+    ),
 )
 
 # --- taken apart --------------------------------------------------------------------------
@@ -199,7 +231,11 @@ def _bind_log_determinant(launch: Launch) -> Call:
 
 
 LOG_MATRIX_DETERMINANT = matrix_op(
-    "LogMatrixDeterminant", "input:T", _log_determinant_type, _bind_log_determinant
+    "LogMatrixDeterminant",
+    "input:T",
+    _log_determinant_type,
+    _bind_log_determinant,
+    samples=("matrices",),
 )
 
 # --- what users call ----------------------------------------------------------------------

@@ -78,6 +78,11 @@ MATMUL = OpDef(
     types={"T": _PRODUCT_TYPES},
     kernels=all_devices(_bind_matmul, _PRODUCT_TYPES),
     flops=_flops,
+    samples=(
+        "f(2, 3), f(3, 4), transpose_a=False, transpose_b=False",
+        "f(3, 2), f(4, 3), transpose_a=True, transpose_b=True",
+    ),
+    large_samples=("square, square, transpose_a=True, transpose_b=False",),
 )
 
 # --- stacks of matrices -------------------------------------------------------------------
@@ -118,6 +123,13 @@ BATCH_MATMUL = OpDef(
     types={"T": _PRODUCT_TYPES},
     kernels=all_devices(_bind_batch_matmul, _PRODUCT_TYPES),
     flops=_flops,
+    samples=(
+        "f(5, 2, 3), f(1, 3, 4), adj_x=False, adj_y=False",
+        "f(5, 3, 2), f(4, 3), adj_x=True, adj_y=True",
+    ),
+    large_samples=(
+        "square.reshape(4, 256, 256), square.reshape(4, 256, 256), adj_x=True, adj_y=False",
+    ),
 )
 
 

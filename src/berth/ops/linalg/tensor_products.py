@@ -325,6 +325,8 @@ CROSS = OpDef(
     _cross_type,
     types={"T": REAL},
     kernels=all_devices(_bind_cross, REAL, _cross_scratch),
+    samples=("d(2, 3), d(2, 3)",),
+    large_samples=("*[sample('d', (512, 512))[:, :510].reshape(-1, 3)] * 2",),
 )
 
 

@@ -88,6 +88,11 @@ BIAS_ADD = OpDef(
     _biased_type,
     types={"T": NUMBERS},
     kernels=all_devices(_bind_add, NUMBERS),
+    samples=(
+        "f(2, 4, 3), f(3), **nhwc",
+        "f(2, 3, 4), f(3), **nchw",
+    ),
+    large_samples=("images, f(16), **nhwc",),
 )
 
 # --- and back -----------------------------------------------------------------------------
@@ -132,6 +137,11 @@ BIAS_ADD_GRAD = OpDef(
     _bias_type,
     types={"T": NUMBERS},
     kernels=all_devices(_bind_sum, NUMBERS, _sum_scratch),
+    samples=(
+        "f(2, 4, 3), **nhwc",
+        "f(2, 3, 4), **nchw",
+    ),
+    large_samples=("images, **nhwc",),
 )
 
 

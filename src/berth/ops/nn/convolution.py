@@ -96,6 +96,11 @@ CONV2D = OpDef(
     types={"T": TYPES},
     kernels=all_devices(_bind_forward, TYPES, forward_scratch),
     flops=_flops(1, 2),
+    samples=(
+        "f(2, 5, 4, 3), f(3, 2, 3, 6), **windows",
+        "f(2, 3, 5, 6), f(2, 3, 3, 4), **edges",
+    ),
+    large_samples=("images, f(3, 3, 16, 16), **same",),
 )
 CONV2D_BACKPROP_INPUT = OpDef(
     "Conv2DBackpropInput",
@@ -105,6 +110,8 @@ CONV2D_BACKPROP_INPUT = OpDef(
     kernels=all_devices(_bind_input, TYPES, input_scratch),
     host_inputs=(0,),
     flops=_flops(1, 2),
+    samples=("i(2, 5, 4, 3), f(3, 2, 3, 6), f(2, 3, 4, 6), **windows",),
+    large_samples=("i(8, 64, 64, 16), f(3, 3, 16, 16), images, **same",),
 )
 CONV2D_BACKPROP_FILTER = OpDef(
     "Conv2DBackpropFilter",
@@ -114,6 +121,8 @@ CONV2D_BACKPROP_FILTER = OpDef(
     kernels=all_devices(_bind_filter, FLOATING, filter_scratch),
     host_inputs=(1,),
     flops=_flops(3, 2),
+    samples=("f(2, 5, 4, 3), i(3, 2, 3, 6), f(2, 3, 4, 6), **windows",),
+    large_samples=("images, i(3, 3, 16, 16), images, **same",),
 )
 
 # --- gradients ----------------------------------------------------------------------------

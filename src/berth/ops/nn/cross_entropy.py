@@ -81,6 +81,11 @@ SOFTMAX_CROSS_ENTROPY = OpDef(
     _loss_type,
     types={"T": FLOATING},
     kernels=all_devices(_bind_cross_entropy, FLOATING, _scratch),
+    samples=(
+        "f(2, 3), f(2, 3)",
+        "f(2, 3), f(1, 3)",
+    ),
+    large_samples=("square, square",),
 )
 
 # --- labels are the numbers of classes ----------------------------------------------------
@@ -138,6 +143,8 @@ SPARSE_SOFTMAX_CROSS_ENTROPY = OpDef(
     _sparse_loss_type,
     types={"T": FLOATING, "Tlabels": INDEX},
     kernels=all_devices(_bind_sparse, FLOATING, _scratch),
+    samples=("f(2, 3), i(2, 0)",),
+    large_samples=("square, np.arange(512)",),
 )
 
 # --- gradients ----------------------------------------------------------------------------

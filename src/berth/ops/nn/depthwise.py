@@ -100,6 +100,8 @@ DEPTHWISE = OpDef(
     _convolved,
     types={"T": FLOATING},
     kernels=all_devices(bind_forward, FLOATING, forward_scratch),
+    samples=("f(2, 5, 4, 3), f(3, 2, 3, 2), **windows",),
+    large_samples=("images, f(3, 3, 16, 1), **same",),
 )
 DEPTHWISE_BACKPROP_INPUT = OpDef(
     "DepthwiseConv2dNativeBackpropInput",
@@ -108,6 +110,8 @@ DEPTHWISE_BACKPROP_INPUT = OpDef(
     types={"T": FLOATING},
     kernels=all_devices(_bind_input, FLOATING, input_scratch),
     host_inputs=(0,),
+    samples=("i(2, 5, 4, 3), f(3, 2, 3, 2), f(2, 3, 4, 6), **windows",),
+    large_samples=("i(8, 64, 64, 16), f(3, 3, 16, 1), images, **same",),
 )
 DEPTHWISE_BACKPROP_FILTER = OpDef(
     "DepthwiseConv2dNativeBackpropFilter",
@@ -116,6 +120,8 @@ DEPTHWISE_BACKPROP_FILTER = OpDef(
     types={"T": FLOATING},
     kernels=all_devices(_bind_filter, FLOATING, filter_scratch),
     host_inputs=(1,),
+    samples=("f(2, 5, 4, 3), i(3, 2, 3, 2), f(2, 3, 4, 6), **windows",),
+    large_samples=("images, i(3, 3, 16, 1), images, **same",),
 )
 
 set_gradients(DEPTHWISE, DEPTHWISE_BACKPROP_INPUT, DEPTHWISE_BACKPROP_FILTER)

@@ -198,6 +198,12 @@ FUSED_BATCH_NORM = OpDef(
     _norm_type,
     types={"T": _TYPES, "U": (float32,)},
     kernels=all_devices(_bind_norm, _TYPES, _scratch),
+    samples=(
+        "f(4, 2, 2, 3), *channels, **norm, **nhwc",
+        "f(4, 3, 2, 2), *channels, **mixed, **nchw",
+        "f(4, 2, 2, 3), *channels, **given, **nhwc",
+    ),
+    large_samples=("images, *wide_channels, **norm, **nhwc",),
 )
 
 # --- backwards ----------------------------------------------------------------------------
@@ -247,6 +253,11 @@ FUSED_BATCH_NORM_GRAD = OpDef(
     _grad_type,
     types={"T": _TYPES, "U": (float32,)},
     kernels=all_devices(_bind_grad, _TYPES, _scratch),
+    samples=(
+        "f(4, 2, 2, 3), f(4, 2, 2, 3), *statistics, **norm, **nhwc",
+        "f(4, 3, 2, 2), f(4, 3, 2, 2), *statistics, **given, **nchw",
+    ),
+    large_samples=("images, images, *wide_statistics, **norm, **nhwc",),
 )
 
 

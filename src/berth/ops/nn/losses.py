@@ -336,6 +336,8 @@ L2_LOSS = OpDef(
     _number_type,
     types={"T": FLOATING},
     kernels=all_devices(_bind_l2_loss, FLOATING),
+    samples=("f(2, 3)",),
+    large_samples=("square",),
 )
 
 

@@ -207,6 +207,8 @@ LRN = OpDef(
     _normalized,
     types={"T": TYPES},
     kernels=all_devices(_bind, TYPES, _scratch),
+    samples=("f(2, 3, 2, 6), **lrn",),
+    large_samples=("images, **lrn",),
 )
 LRN_GRAD = OpDef(
     "LRNGrad",
@@ -214,6 +216,8 @@ LRN_GRAD = OpDef(
     _gradient_type,
     types={"T": TYPES},
     kernels=all_devices(_bind_gradient, TYPES, _scratch),
+    samples=("f(2, 3, 2, 6), f(2, 3, 2, 6), f(2, 3, 2, 6), **lrn",),
+    large_samples=("images, images, images, **lrn",),
 )
 
 

@@ -197,6 +197,11 @@ MAX_POOL = OpDef(
     _pooled,
     types={"T": COMPARED},
     kernels=all_devices(_checked(bind_max), COMPARED, _scratch("between:same")),
+    samples=(
+        "f(2, 5, 4, 3), **pool",
+        "f(2, 3, 5, 4), **pool_edges",
+    ),
+    large_samples=("images, **half",),
 )
 
 
@@ -211,6 +216,8 @@ MAX_POOL_GRAD = OpDef(
     _like_images,
     types={"T": COMPARED},
     kernels=all_devices(_checked(_bind_max_gradient), COMPARED, _scratch(*_MASKS)),
+    samples=("f(2, 5, 4, 3), f(2, 2, 3, 3), f(2, 2, 3, 3), **pool",),
+    large_samples=("images, f(8, 32, 32, 16), f(8, 32, 32, 16), **half",),
 )
 
 
@@ -226,6 +233,8 @@ MAX_POOL_GRAD_GRAD = OpDef(
     _like_pooled,
     types={"T": COMPARED},
     kernels=all_devices(_checked(bind_max_gradient_gradient), COMPARED, _scratch(*_MASKS)),
+    samples=("f(2, 5, 4, 3), f(2, 2, 3, 3), f(2, 5, 4, 3), **pool",),
+    large_samples=("images, f(8, 32, 32, 16), images, **half",),
 )
 
 
@@ -245,6 +254,8 @@ MAX_POOL_WITH_ARGMAX = OpDef(
         COMPARED,
         _scratch("between:same", "out:mask", "out:mask", "out:position"),
     ),
+    samples=("f(2, 5, 4, 3), **pool, Targmax=int64, include_batch_in_index=True",),
+    large_samples=("images, **half, Targmax=int64, include_batch_in_index=True",),
 )
 
 
@@ -259,6 +270,11 @@ AVG_POOL = OpDef(
     _pooled,
     types={"T": FLOATING},
     kernels=all_devices(_checked(bind_mean), FLOATING, _scratch("between", "out")),
+    samples=(
+        "f(2, 5, 4, 3), **pool",
+        "f(2, 3, 5, 4), **pool_edges",
+    ),
+    large_samples=("images, **half",),
 )
 
 
@@ -276,6 +292,8 @@ AVG_POOL_GRAD = OpDef(
         _checked(bind_mean_gradient), FLOATING, _scratch("between", "out", "in", images=None)
     ),
     host_inputs=(0,),
+    samples=("i(2, 5, 4, 3), f(2, 2, 3, 3), **pool",),
+    large_samples=("i(8, 64, 64, 16), f(8, 32, 32, 16), **half",),
 )
 
 

@@ -81,13 +81,25 @@ def _bind_by(step: Step) -> Bind:
     return bind
 
 
-def _softmax_op(name: str, step: Step) -> OpDef:
+def _softmax_op(
+    name: str, step: Step, samples: Sequence[str] = (), large_samples: Sequence[str] = ()
+) -> OpDef:
     kernels = all_devices(_bind_by(step), FLOATING, _scratch)
-    return OpDef(name, "logits:T", _softmax_type, types={"T": FLOATING}, kernels=kernels)
+    return OpDef(
+        name,
+        "logits:T",
+        _softmax_type,
+        types={"T": FLOATING},
+        kernels=kernels,
+        samples=samples,
+        large_samples=large_samples,
+    )
 
 
-SOFTMAX = _softmax_op("Softmax", _softmax)
-LOG_SOFTMAX = _softmax_op("LogSoftmax", _log_softmax)
+SOFTMAX = _softmax_op("Softmax", _softmax, samples=("f(2, 3, 4)",), large_samples=("square",))
+LOG_SOFTMAX = _softmax_op(
+    "LogSoftmax", _log_softmax, samples=("f(2, 3, 4)",), large_samples=("square",)
+)
 
 # --- what users call ----------------------------------------------------------------------
 

@@ -68,7 +68,10 @@ def _bound(name: str, side: str) -> OpDef:
         types={"T": REAL},
         kernels=all_devices(_bind_bound(side), REAL),
         gradient=NOT_DIFFERENTIABLE,
-        samples=("np.sort(f(2, 3)), f(2, 4), out_type=int32",),
+        samples=(
+            "np.sort(f(2, 3)), f(2, 4), out_type=int32",
+            "np.sort(f(2, 3)), f(2, 4), out_type=int64",
+        ),
     )
 
 

@@ -111,6 +111,8 @@ def _scan(
     bind: Bind,
     dtypes: Sequence[DType],
     scratch: ScratchShapes | None = None,
+    samples: Sequence[str] = (),
+    large_samples: Sequence[str] = (),
 ) -> OpDef:
     return OpDef(
         name,
@@ -119,13 +121,35 @@ def _scan(
         types={"T": dtypes, "Tidx": INDEX},
         kernels=all_devices(bind, dtypes, scratch),
         host_inputs=(1,),
+        samples=samples,
+        large_samples=large_samples,
     )
 
 
-CUMSUM = _scan("Cumsum", _bind_scan(_by("cumsum"), 0), NUMBERS)
-CUMPROD = _scan("Cumprod", _bind_scan(_by("cumprod"), 1), NUMBERS)
+CUMSUM = _scan(
+    "Cumsum",
+    _bind_scan(_by("cumsum"), 0),
+    NUMBERS,
+    samples=("d(2, 3), at(0), exclusive=True, reverse=True",),
+    large_samples=("sample('d', (512, 512)), at(1), exclusive=False, reverse=False",),
+)
+CUMPROD = _scan(
+    "Cumprod",
+    _bind_scan(_by("cumprod"), 1),
+    NUMBERS,
+    samples=("d(2, 3), at(-1), exclusive=False, reverse=False",),
+    large_samples=("sample('d', (512, 512)), at(0), exclusive=True, reverse=True",),
+)
 CUMULATIVE_LOGSUMEXP = _scan(
-    "CumulativeLogsumexp", _bind_scan(_log_scan, float("-inf")), FLOATING, _log_scratch
+    "CumulativeLogsumexp",
+    _bind_scan(_log_scan, float("-inf")),
+    FLOATING,
+    _log_scratch,
+    samples=(
+        "d(2, 5), at(1), exclusive=False, reverse=False",
+        "d(2, 5), at(0), exclusive=True, reverse=True",
+    ),
+    large_samples=("sample('d', (512, 512)), at(0), exclusive=False, reverse=False",),
 )
 
 

@@ -97,7 +97,7 @@ def _find(copyto: Any, turn: tuple[Any, Any], find: Call, result: tuple[Any, Any
         copyto(out, found, casting="unsafe")
 
 
-def _position(name: str, method: str, sample: str) -> OpDef:
+def _position(name: str, method: str, sample: str, large_samples: Sequence[str] = ()) -> OpDef:
     dtypes = (*REAL, bool_)
     return OpDef(
         name,
@@ -108,10 +108,16 @@ def _position(name: str, method: str, sample: str) -> OpDef:
         host_inputs=(1,),
         gradient=NOT_DIFFERENTIABLE,
         samples=(sample,),
+        large_samples=large_samples,
     )
 
 
-ARG_MAX = _position("ArgMax", "argmax", "f(2, 3), at(1), output_type=int64")
+ARG_MAX = _position(
+    "ArgMax",
+    "argmax",
+    "f(2, 3), at(1), output_type=int64",
+    large_samples=("square, at(0), output_type=int32",),
+)
 ARG_MIN = _position("ArgMin", "argmin", "f(2, 3), at(-2), output_type=int32")
 
 

@@ -199,6 +199,7 @@ def _reduction(
     example: tuple[str, str],
     gradient: Any,
     sample: str,
+    large_samples: Sequence[str] = (),
 ) -> tuple[OpDef, ReductionFunction]:
     """Declare a reduction: its definition, and ``tf.reduce_…`` of both APIs."""
     is_logical = dtypes == (bool_,)
@@ -211,6 +212,7 @@ def _reduction(
         host_inputs=(1,),
         gradient=gradient,
         samples=(sample,),
+        large_samples=large_samples,
     )
 
     def reduce(
@@ -318,6 +320,7 @@ SUM, reduce_sum = _reduction(
     example=("[[1, 2], [3, 4]], axis=0", "[4, 6]"),
     gradient=_sum_gradient,
     sample="f(2, 3), i(0), keep_dims=False",
+    large_samples=("square, i(0), keep_dims=False",),
 )
 
 MEAN, reduce_mean = _reduction(
@@ -329,6 +332,10 @@ MEAN, reduce_mean = _reduction(
     example=("[[1.0, 2.0], [3.0, 4.0]], axis=1", "[1.5, 3.5]"),
     gradient=_mean_gradient,
     sample="f(2, 3, 4), i(1), keep_dims=True",
+    large_samples=(
+        "square, i(1), keep_dims=True",
+        "square.astype(np.int32), i(0), keep_dims=True",
+    ),
 )
 
 PROD, reduce_prod = _reduction(
@@ -349,6 +356,7 @@ MAX, reduce_max = _reduction(
     example=("[[1, 2], [3, 4]], axis=1", "[2, 4]"),
     gradient=_extreme_gradient,
     sample="f(2, 3, 4), i(-1, 0), keep_dims=False",
+    large_samples=("square, i(0), keep_dims=False",),
 )
 
 MIN, reduce_min = _reduction(

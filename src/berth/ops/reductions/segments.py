@@ -93,6 +93,7 @@ def _sorted(
     doc: str,
     example: tuple[str, str],
     gradient: Any,
+    large_samples: Sequence[str] = (),
 ) -> tuple[OpDef, SegmentFunction]:
     """Declare a reduction of rows with the same id, where the ids are sorted."""
     op = OpDef(
@@ -104,6 +105,7 @@ def _sorted(
         shape_inputs=(1,),
         gradient=gradient,
         samples=("d(3, 2), i(0, 0, 2)",),
+        large_samples=large_samples,
     )
 
     def call(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> Tensor:
@@ -172,6 +174,7 @@ SEGMENT_MAX, segment_max = _sorted(
     doc="Maximum of the rows with the same id; the ids are sorted.",
     example=("[1, 2, 4], [0, 0, 2]", "[2, 0, 4]"),
     gradient=_extreme_gradient,
+    large_samples=("sample('d', (512, 512)), (np.arange(512) // 8).astype('i')",),
 )
 
 SEGMENT_MIN, segment_min = _sorted(

@@ -80,6 +80,7 @@ def _unsorted(
     example: tuple[str, str],
     gradient: Any,
     sample: str = "d(3, 2), i(1, -1, 0), at(4)",
+    large_samples: Sequence[str] = (),
 ) -> tuple[OpDef, UnsortedSegmentFunction]:
     """Declare a reduction of rows with the same id, in any order."""
     op = OpDef(
@@ -91,6 +92,7 @@ def _unsorted(
         host_inputs=(2,),
         gradient=gradient,
         samples=(sample,),
+        large_samples=large_samples,
     )
 
     def call(
@@ -151,6 +153,7 @@ UNSORTED_SEGMENT_SUM, unsorted_segment_sum = _unsorted(
     example=("[1, 2, 4], [2, 0, 2], 3", "[2, 0, 5]"),
     gradient=_sum_gradient,
     sample="d(2, 2, 3), np.array([[1, 0], [2, 2]]), at(4)",
+    large_samples=("sample('d', (512, 512)), (np.arange(512) // 8).astype('i'), at(64)",),
 )
 
 UNSORTED_SEGMENT_PROD, unsorted_segment_prod = _unsorted(
