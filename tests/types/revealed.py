@@ -17,3 +17,5 @@ reveal_type(tf.math.log(x))  # Tensor
 reveal_type(tf.Variable(1.0))  # Variable
 reveal_type(x.shape)  # TensorShape
 reveal_type(x.shape.as_list())  # list[int | None]
+reveal_type(x.shape[0])  # int | None
+reveal_type(x.shape[1:])  # TensorShape

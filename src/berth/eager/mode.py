@@ -16,7 +16,7 @@ from berth.graph.default_graph import root_graph
 from berth.graph.recording import stop_recording
 from berth.ops import builder
 from berth.ops.builder import Builder
-from berth.ops.shape import set_unknown_as_object
+from berth.ops.shape import set_sizes_as_dimensions
 from berth.public import public, public_v2
 
 
@@ -54,7 +54,7 @@ def set_eager(is_eager: bool) -> bool:
     """Say where operations go while no graph is entered; return what it was before."""
     before, _mode.is_eager = _mode.is_eager, is_eager
     builder.start_with(_find_eager if is_eager else root_graph)
-    set_unknown_as_object(not is_eager)
+    set_sizes_as_dimensions(not is_eager)
     return before
 
 

@@ -7,7 +7,7 @@ if not even the rank is. `TensorShape` is the same thing as users hold it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, SupportsIndex, TypeAlias, TypeGuard, cast, overload
 
 from berth.public import public
 
@@ -110,15 +110,21 @@ def _size(value: Any) -> int | None:
 
 
 class Dimension(int):
-    """One size of a shape: an int, whose `value` TensorFlow 1 programs ask for."""
+    """A known size of a shape in TensorFlow 1: an int with a `value`."""
 
     @property
     def value(self) -> int:
         return int(self)
 
+    def __repr__(self) -> str:
+        return f"Dimension({int(self)})"
+
+    def __str__(self) -> str:
+        return str(int(self))
+
 
 class UnknownDimension:
-    """A size that is not known: its `value` is None, and it equals None."""
+    """An unknown size of a shape in TensorFlow 1: its `value` is None, and it equals None."""
 
     value = None
 
@@ -138,24 +144,27 @@ class UnknownDimension:
         return "?"
 
 
+def _dimension(size: int | None) -> Dimension | UnknownDimension:
+    return UnknownDimension() if size is None else Dimension(size)
+
+
 class _Style:
-    """What an unknown size is: None in TensorFlow 2, and an object in TensorFlow 1."""
+    """Whether sizes are Dimension objects (TensorFlow 1), or int and None (TensorFlow 2)."""
 
-    unknown: UnknownDimension | None = None
-
-
-def set_unknown_as_object(is_object: bool) -> None:
-    """Say what an unknown size is to the program."""
-    _Style.unknown = UnknownDimension() if is_object else None
+    has_dimensions = False
 
 
-def _dimension(size: int | None) -> Dimension | UnknownDimension | None:
-    return _Style.unknown if size is None else Dimension(size)
+def set_sizes_as_dimensions(has_dimensions: bool) -> None:
+    """Choose the elements of a TensorShape: Dimension objects, or int and None."""
+    _Style.has_dimensions = has_dimensions
 
 
 @public("TensorShape")
 class TensorShape:
     """The shape of a tensor, as far as it is known.
+
+    Indexing and iterating give int, or None for an unknown size; in TensorFlow 1 programs,
+    Dimension objects.
 
     >>> shape = TensorShape([None, 3])
     >>> shape, shape.rank, shape.is_fully_defined(), shape[1], shape[0]
@@ -176,13 +185,13 @@ class TensorShape:
 
     @property
     def dims(self) -> list[Dimension | UnknownDimension] | None:
-        """The sizes, each with a `value`; None if not even their number is known."""
+        """The sizes as Dimension objects; None if the rank is not known."""
         if self.dims_or_none is None:
             return None
-        return [UnknownDimension() if n is None else Dimension(n) for n in self.dims_or_none]
+        return [_dimension(size) for size in self.dims_or_none]
 
     def as_list(self) -> list[int | None]:
-        """Return the sizes; ValueError if not even their number is known."""
+        """Return the sizes as int or None; ValueError if the rank is not known."""
         if self.dims_or_none is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self.dims_or_none)
@@ -238,17 +247,27 @@ class TensorShape:
     def __bool__(self) -> bool:
         return self.dims_or_none is not None
 
-    def __iter__(self) -> Iterator[Dimension | UnknownDimension | None]:
+    def __iter__(self) -> Iterator[int | None]:
         if self.dims_or_none is None:
             raise ValueError("Cannot iterate over a shape with unknown rank.")
-        return (_dimension(size) for size in self.dims_or_none)
+        return iter(self._sizes(self.dims_or_none))
 
-    def __getitem__(self, key: Any) -> Any:
-        if self.dims_or_none is None:
-            return TensorShape(None) if isinstance(key, slice) else _dimension(None)
+    @overload
+    def __getitem__(self, key: SupportsIndex) -> int | None: ...
+    @overload
+    def __getitem__(self, key: slice) -> TensorShape: ...
+    def __getitem__(self, key: SupportsIndex | slice) -> int | None | TensorShape:
+        dims = self.dims_or_none
         if isinstance(key, slice):
-            return TensorShape(self.dims_or_none[key])
-        return _dimension(self.dims_or_none[key])
+            return TensorShape(_part_of_unknown(key) if dims is None else dims[key])
+        return self._sizes((None,))[0] if dims is None else self._sizes(dims)[key]
+
+    @staticmethod
+    def _sizes(dims: tuple[int | None, ...]) -> tuple[int | None, ...]:
+        """Return sizes as the program sees them, by its version of TensorFlow."""
+        if not _Style.has_dimensions:
+            return dims
+        return cast("tuple[int | None, ...]", tuple(_dimension(size) for size in dims))
 
     def __add__(self, other: Any) -> TensorShape:
         return self.concatenate(other)
@@ -263,8 +282,18 @@ class TensorShape:
         return hash(self.dims_or_none)
 
     def __repr__(self) -> str:
-        sizes = self.dims_or_none
-        return f"TensorShape({None if sizes is None else list(sizes)})"
+        return f"TensorShape({None if self.dims_or_none is None else list(self)})"
 
     def __str__(self) -> str:
         return text(self.dims_or_none)
+
+
+def _part_of_unknown(key: slice) -> Dims:
+    """Return the dims of a slice of a shape of unknown rank: its rank, if that is certain."""
+    if key.step is not None:
+        raise ValueError("Steps are not yet handled")
+    start: int = key.start or 0
+    stop: int | None = key.stop
+    if stop is None or start < 0 or stop < 0:
+        return None
+    return (None,) * (stop - start)
