@@ -1,4 +1,4 @@
-"""``tensorflow.python.client.device_lib``: the devices with their attributes (§7.5)."""
+"""``tensorflow.python.client.device_lib``: the devices with their attributes."""
 
 from __future__ import annotations
 

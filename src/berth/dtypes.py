@@ -1,7 +1,7 @@
 """``tf.dtypes``: the types of tensors' elements, under TensorFlow's names.
 
 A `DType` is one object for each type, so they are compared with ``is``. Beside its NumPy
-type it knows the three ways TensorFlow writes it: ``float32`` in programs, ``DT_FLOAT`` in
+type it has the three names that TensorFlow gives it: ``float32`` in programs, ``DT_FLOAT`` in
 graphs, ``float`` in messages. A *reference* type is that of a variable which other
 operations may change in place; elsewhere it behaves like its base.
 """

@@ -115,8 +115,8 @@ class OutOfMemoryError(ResourceExhaustedError):
         """Whether it would fit if no run held a workspace."""
         self._figures = figures
 
-    def worded(self, message: str) -> OutOfMemoryError:
-        """Return the same error in other words."""
+    def with_message(self, message: str) -> OutOfMemoryError:
+        """Return the same error with another message."""
         return OutOfMemoryError(message, **self._figures)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""``tensorflow.python.client.timeline``: a traced step, drawn (§8.6)."""
+"""``tensorflow.python.client.timeline``: a traced step as a Chrome trace."""
 
 # --- written by dev/make_api.py: make api
 # isort: split

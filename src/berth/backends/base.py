@@ -1,8 +1,8 @@
-"""What berth asks of hardware: the one protocol that host, sim and CUDA implement.
+"""The backend protocol, which host, sim and CUDA implement.
 
-The bottom of the walk. A backend lists devices, reserves regions of their memory,
-makes arrays over those regions, copies, and orders work on streams. It knows no
-tensors, arenas or TensorFlow names.
+The lowest layer. A backend lists devices, reserves regions of their memory,
+makes arrays over those regions, copies, and orders work on streams. It has no
+notion of tensors, arenas or TensorFlow names.
 
 The model is CUDA's, since the others can follow CUDA's rules and not the reverse:
 
@@ -176,7 +176,7 @@ class Backend(Protocol):
         ...
 
     def announce(self, device: PlatformIndex, limit_bytes: int, *, growth: bool) -> None:
-        """Tell other processes, if they can be told, how much this one may come to use."""
+        """Publish to other processes, where possible, how much this one may come to use."""
         ...
 
     def reserve(self, device: PlatformIndex, nbytes: int) -> Region:

@@ -1,8 +1,8 @@
 """What a CUDA driver does with its environment variables, for simulated GPUs.
 
 CUDA_DEVICE_ORDER sorts the machine's GPUs. CUDA_VISIBLE_DEVICES then picks from that
-order, and the picks are numbered anew from 0 (§3.1 of the reference; where NVIDIA's
-documentation is silent, PyTorch's account of the driver). Pure: texts in, indices out.
+order, and the picks are renumbered from 0 (NVIDIA's documentation of the variables; where
+that is silent, PyTorch's account of the driver). Pure: texts in, indices out.
 
 Invariants: a selection never names a GPU twice or one that is not there, and every GPU
 is either selected or has a reason why not.

@@ -10,7 +10,7 @@ Each process has two open file descriptions of the file (see `ledger_locks`):
 A slot whose byte is not locked is dead, and cleared by the next process that asks.
 
 What can happen to the file while it is in use, and what that leads to:
-  - The descriptor is closed, or is another file's by now: it is opened anew. It is recognised
+  - The descriptor is closed, or is another file's by now: it is opened again. It is recognised
     by the identity at the end of the file, which is read before each turn.
   - The file is cut short or overwritten: the identity is not there, and every use is refused
     (`LedgerError`), without touching the mapping, whose pages may be gone (SIGBUS).
@@ -21,7 +21,7 @@ What can happen to the file while it is in use, and what that leads to:
 
 Invariants, true after every instruction of every process:
   1. The words change under `flock` only. It is held on one file at a time.
-  2. One that was removed while we waited for `flock` is recognised, and opened anew.
+  2. One that was removed while we waited for `flock` is recognised, and opened again.
   3. The lock on a slot's byte is taken, and the slot cleared, under `flock`.
 
 On a file system whose mappings do not keep the open file description (overlayfs), the one for

@@ -28,7 +28,7 @@ except ImportError:  # Windows
 flock: Callable[[int, int], None] = getattr(fcntl, "flock", None)  # type: ignore[assignment]
 """Lock or unlock a file. Locking twice is locking once; unlocking too much is harmless."""
 EXCLUSIVE, SHARED, UNLOCK = 2 | 4, 1 | 4, 8
-"""What `flock` is told on every Unix; the first two raise BlockingIOError rather than wait."""
+"""Arguments of `flock` on every Unix; the first two raise BlockingIOError rather than wait."""
 
 MAX_WAIT = 10.0
 """Seconds to wait for a lock that processes hold for microseconds."""

@@ -21,7 +21,7 @@ except ImportError:  # Windows
 
 
 class CardUse(NamedTuple):
-    """What a process holds of a card, and what it told of its intentions."""
+    """What a process holds of a card, and the limit and growth that it announced."""
 
     nbytes: int
     limit_bytes: int | None = None
@@ -39,7 +39,7 @@ class Holder(NamedTuple):
     since: float
     """When it began, in seconds since 1970."""
     cards: dict[int, CardUse]
-    """The cards it holds memory of, or told something about."""
+    """The cards it holds memory of, or announced a limit for."""
 
 
 class LedgerInfo(NamedTuple):
@@ -84,8 +84,8 @@ class Note(NamedTuple):
                     "since": float(since),
                     "cards": dict(cards),
                 }:
-                    told = {int(card): _terms(terms) for card, terms in cards.items()}
-                    return Note(pid, user, command, since, told)
+                    announced = {int(card): _terms(terms) for card, terms in cards.items()}
+                    return Note(pid, user, command, since, announced)
         except (ValueError, RecursionError):
             pass
         raise table.refusal(f"the note of slot {slot} cannot be read")

@@ -64,7 +64,7 @@ class Layout(NamedTuple):
 
     @property
     def note_words(self) -> int:
-        """A KiB to name a process, and room for what it tells of each card."""
+        """A KiB to name a process, and room for what it announces for each card."""
         return (1024 + 40 * len(self.capacities)) // WORD
 
     @property

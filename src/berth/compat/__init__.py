@@ -1,4 +1,4 @@
-"""TensorFlow's older faces."""
+"""``tf.compat``: the APIs of TensorFlow 1 and 2."""
 
 from importlib import import_module
 from typing import Any

@@ -1,4 +1,4 @@
-"""The main verbs of ``tf.config``: list, choose and split devices."""
+"""``tf.config``: functions to list, select and split devices."""
 
 from __future__ import annotations
 

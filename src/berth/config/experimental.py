@@ -81,7 +81,7 @@ def get_memory_info(device: str) -> dict[str, int]:
 
 @public("config.experimental.reset_memory_stats")
 def reset_memory_stats(device: str) -> None:
-    """Start measuring the peak anew."""
+    """Reset the peak to the current use."""
     context().open().find(device).arena.stats.clear()
 
 

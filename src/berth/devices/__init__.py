@@ -1,1 +1,1 @@
-"""A place to run: names, and physical → visible → logical devices."""
+"""Devices: their names, and physical → visible → logical devices."""

@@ -1,4 +1,4 @@
-"""One program's devices: physical → visible → logical, and when that is settled (§2).
+"""One program's devices: physical → visible → logical, and when that is fixed (``tf.config``).
 
 The model is a state machine with one transition that cannot be undone:
 
@@ -166,7 +166,7 @@ class Devices:
 
     @_one_at_a_time
     def adopt(self, options: DeviceOptions) -> None:
-        """Choose what a ConfigProto asks for (§2.3, "ConfigProto import"), or nothing."""
+        """Choose what a ConfigProto requests (TensorFlow's `_import_config`), or nothing."""
         before = list(self._visible), dict(self._growth), dict(self._split), self._adopted
         try:
             self._adopt(options)
@@ -222,7 +222,7 @@ class Devices:
     # --- what comes of it ------------------------------------------------------------
 
     def options(self) -> DeviceOptions:
-        """Say the program's choices in the terms of a ConfigProto (§2.4)."""
+        """Return the program's choices as for a ConfigProto (TensorFlow's `Context.config`)."""
         count = dict.fromkeys(DEVICE_TYPES, 0)
         for device in (each for each in self._hardware if each in self._visible):
             count[device.device_type] += len(self._split.get(device, [device]))

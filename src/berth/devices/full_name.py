@@ -1,4 +1,4 @@
-"""Device names as the runtime reads them: strict, with wildcards (§1.4).
+"""Device names as the runtime reads them: strict, with wildcards (DeviceNameUtils).
 
 The second of TensorFlow's two languages: what a node's device string, the placer and
 ``get_memory_info`` understand. ``*`` leaves a field open; types are case-sensitive;
@@ -120,7 +120,7 @@ class OnConflict(Enum):
 def merge(
     target: FullName, other: FullName, on_conflict: OnConflict = OnConflict.FAIL
 ) -> FullName:
-    """Combine two requests for one device. Job, replica and task never give way."""
+    """Combine two requests for one device. Job, replica and task are never overridden."""
     merged = target
     for field in ("job", "replica", "task"):
         merged = _merge_field(field, merged, other)

@@ -134,7 +134,7 @@ class DeviceMaker:
     def _chosen_limit(
         self, gpu: Hardware, logical: LogicalGpu, options: DeviceOptions
     ) -> Limit | None:
-        """Resolve the limit that the program sets for one logical GPU (§4.1)."""
+        """Resolve the limit that the program sets for one logical GPU."""
         if logical.memory_limit_mb is not None:
             return configured_limit(logical.memory_limit_mb)
         if not 0 <= options.memory_fraction <= _MAX_FRACTION:
@@ -180,7 +180,7 @@ class DeviceMaker:
     def make(self, options: DeviceOptions, *, take_memory: bool = False) -> list[Device]:
         """Return the logical devices a request gets, with their memory if that is asked.
 
-        A GPU is initialised once in a process, and the first request decides (§4.3): later
+        A GPU is initialised once in a process, and the first request decides: later
         ones get the same device, and the log says so if they asked for something else. If
         the memory cannot be had, nothing was made.
         """

@@ -1,4 +1,4 @@
-"""From platform to logical indices: which GPU is GPU:0, and how much of it (§2.5, §3.3).
+"""From platform to logical indices: which GPU is GPU:0 (TensorFlow's BaseGPUDeviceFactory).
 
 A request (`DeviceOptions`, made from a ConfigProto or from ``tf.config``'s settings) and
 the usable GPUs go in; the logical GPUs, in order, come out. Pure, and the only place

@@ -1,4 +1,4 @@
-"""What to say when memory runs out: the facts, and advice that is known to be true.
+"""Out-of-memory errors: the figures, and advice that was checked.
 
 Two moments: a tensor does not fit into its device's arena (`tensor_does_not_fit`), and a
 program that would take nearly all of a card finds it taken (`card_is_taken`).
@@ -25,7 +25,7 @@ from berth.memory.buffer import Buffer, Holder
 from berth.memory.chunks import Chunk, rounded
 from berth.memory.dump import human_bytes, out_of_memory_log
 from berth.memory.limits import default_limit
-from berth.memory.trial import could_extend, could_fit_without, fits_anew
+from berth.memory.trial import could_extend, could_fit_without, fits_fresh_arena
 from berth.units import format_bytes
 
 _log = logging.getLogger("berth.memory")
@@ -164,7 +164,7 @@ def card_is_taken(device: Device, alternatives: Sequence[Device]) -> ResourceExh
 
 
 def _wanted_bytes(device: Device) -> int:
-    """Return what a device would take if nobody else were on its card."""
+    """Return what a device would take if no other process used its card."""
     if not device.limit.is_default:
         return device.limit.nbytes
     free = _card_free(device) + other_use(device)
@@ -192,9 +192,9 @@ def _state(device: Device) -> str:
     source = device.limit.source if device.kind.has_limit else "all the computer has"
     text = (
         f"{device.short_name} may hold {format_bytes(arena.limit_bytes)} ({source}): "
-        f"{format_bytes(arena.stats.in_use_bytes)} are in use, and "
-        f"{format_bytes(_free_bytes(device))} free in pieces of at most "
-        f"{format_bytes(arena.largest_free_bytes())}."
+        f"{format_bytes(arena.stats.in_use_bytes)} are in use, "
+        f"{format_bytes(_free_bytes(device))} are free (largest free block: "
+        f"{format_bytes(arena.largest_free_bytes())})."
     )
     if arena.reserved_bytes < arena.limit_bytes & -256:
         text += f" Its card has {format_bytes(_card_free(device))} more."
@@ -272,11 +272,15 @@ def _raise_limit(device: Device, nbytes: int) -> Iterator[str]:
     low = arena.limit_bytes // MiB
     high = (_card_free(device) + arena.reserved_bytes) // MiB
     held = arena.holders()
-    if len(held) > _N_TRIED or high <= low or not fits_anew(arena, held, nbytes, high * MiB):
+    if (
+        len(held) > _N_TRIED
+        or high <= low
+        or not fits_fresh_arena(arena, held, nbytes, high * MiB)
+    ):
         return
     while high - low > 1:  # `high` was tried, and suffices
         middle = (low + high) // 2
-        if fits_anew(arena, held, nbytes, middle * MiB):
+        if fits_fresh_arena(arena, held, nbytes, middle * MiB):
             high = middle
         else:
             low = middle

@@ -1,4 +1,4 @@
-"""Physical devices: what the drivers show, less what TensorFlow will not use (§3.4).
+"""Physical devices: what the drivers list, less the GPUs that TensorFlow ignores.
 
 The first of three numberings: the machine's cards → *platform* indices, as the driver
 numbers what CUDA_VISIBLE_DEVICES left → logical indices (`numbering`). A physical device

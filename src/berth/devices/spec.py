@@ -1,4 +1,4 @@
-"""Device names as Python programs write them: DeviceSpec of both APIs (§1.3, §1.8).
+"""Device names as Python programs write them: DeviceSpec of both APIs.
 
 A spec is a possibly partial name: any of job, replica, task, device type and index.
 This is the lenient of TensorFlow's two languages, the one that ``tf.device`` reads;

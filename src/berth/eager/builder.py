@@ -41,7 +41,7 @@ class Eager:
 
     Each part has one job: `Placer` chooses devices, `Transfers` copies between them,
     `Converter` makes tensors of Python values, `Generators` holds seeds, and the dispatch cache
-    what was decided. All but the seed are made anew when other devices are opened.
+    what was decided. All but the seed are replaced when other devices are opened.
     """
 
     computes_at_once = True
@@ -88,7 +88,7 @@ class Eager:
             key = hashable(key)
             entry = None if key is None else self._cache.get(key)
         if entry is None:
-            tensors, device, outputs = self._examine(op, inputs, attrs, name, key)
+            tensors, device, outputs = self._dispatch_miss(op, inputs, attrs, name, key)
         else:
             device = entry.execution.device
             tensors = inputs if entry.takes_tensors else entry.tensors(inputs, self._converter)
@@ -106,7 +106,7 @@ class Eager:
             return outputs[0]
         return outputs or None
 
-    def _examine(
+    def _dispatch_miss(
         self,
         op: OpDef,
         inputs: Sequence[Any],

@@ -1,11 +1,11 @@
-"""The dispatch cache: eager calls of one kind are examined once.
+"""The dispatch cache: what was decided for an eager call, by its key.
 
 The *key* of a call is all that its dispatch depends on: the operation and its attributes, the
 type, shape and device of every input, the values of host inputs (a shape, an axis), and the
 requested device. Whether the types fit, the device, the kernel and the types of the outputs
 follow from it; an `Entry` holds them.
 
-  1. An entry is made of a call that succeeded. A call that fails is examined each time.
+  1. An entry is made of a call that succeeded. A call that fails misses each time.
   2. Its inputs are on its device. Copies are subject to the device policy, which may change.
   3. Operations that keep state from call to call, run subgraphs, or are given functions, which
      hold whatever they close over, have no entry.

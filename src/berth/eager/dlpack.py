@@ -1,4 +1,4 @@
-"""Tensors to and from other libraries, by the protocol that they all speak."""
+"""DLPack: tensors to and from other libraries, without a copy where possible."""
 
 from __future__ import annotations
 

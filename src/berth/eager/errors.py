@@ -18,7 +18,7 @@ def with_op_name(
         return InvalidArgumentError(None, None, message)
     message = _named(error.message, op, inputs, name)
     if isinstance(error, OutOfMemoryError):
-        return error.worded(message)
+        return error.with_message(message)
     return type(error)(None, None, message)
 
 

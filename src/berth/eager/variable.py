@@ -206,10 +206,14 @@ class Variable(Writable, ValueOperators):
     # --- writing --------------------------------------------------------------------------
 
     def write(
-        self, verb: str, values: Sequence[Any], name: str | None = None, read_value: bool = True
+        self,
+        method: str,
+        values: Sequence[Any],
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Variable | None:
         """Change the value in one of the ways of `WRITES`."""
-        _, by_handle = WRITES[verb]
+        _, by_handle = WRITES[method]
         if self.dtype not in by_handle.types["T"]:
             raise InvalidArgumentError(
                 None,

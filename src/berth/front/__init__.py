@@ -1,1 +1,1 @@
-"""What the user holds."""
+"""The public API's shared parts: the context, device scopes, options and `berth.why`."""

@@ -187,28 +187,28 @@ class Context:
             self.reset()
 
     def reset(self) -> None:
-        """Give all memory back; the devices can be listed and configured anew."""
+        """Give all memory back; the devices can be listed and configured again."""
         with self._lock:
             devices, self._devices = self._devices, None
             pool, self._pool = self._pool, None
-            self._lose_sessions("berth.reset()")
+            self._invalidate_sessions("berth.reset()")
             if pool is not None:
                 pool.close()
             if devices is not None:
                 devices.close()
 
-    def _lose_sessions(self, reason: str, *, to_parent: bool = False) -> None:
+    def _invalidate_sessions(self, reason: str, *, to_parent: bool = False) -> None:
         for session in list(self.sessions):
-            session.lose(reason, to_parent=to_parent)
+            session.invalidate(reason, to_parent=to_parent)
         self.sessions.clear()
 
     def _forget_parent(self) -> None:
-        """Start anew in a forked child: the devices and the locks are the parent's."""
+        """Reset the state in a forked child: the devices and the locks are the parent's."""
         self._lock = threading.RLock()
         self._pool = None  # its threads are the parent's too
         devices, self._devices = self._devices, None
         reason = f"the fork of this process from process {os.getppid()}"
-        self._lose_sessions(reason, to_parent=True)
+        self._invalidate_sessions(reason, to_parent=True)
         if devices is not None:
             devices.abandon(reason)
 

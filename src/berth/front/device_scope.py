@@ -1,4 +1,4 @@
-"""``tf.device``: the device that the operations of a block request (§1.6).
+"""``tf.device``: the device that the operations of a block request.
 
 Of a graph's operations the graph keeps the request; of eager ones, the thread.
 """

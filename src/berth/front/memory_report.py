@@ -1,4 +1,4 @@
-"""Every limit, asked for: what was requested, what came of it, and who said so."""
+"""``tf.config.memory_report``: the memory limit of each device, and what set it."""
 
 from __future__ import annotations
 

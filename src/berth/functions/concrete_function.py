@@ -51,7 +51,7 @@ class ConcreteFunction:
         self._result = result
         self._outputs = [tensor for leaf in flatten(result) for tensor in tensors_of(leaf)]
         self._base = base or self
-        """What was traced, before it was told where to run."""
+        """The trace, without a device for its operations."""
         self._placed: dict[str, ConcreteFunction] = {}
         self._runtime = FunctionRuntime(graph, self._outputs, self.name)
         self._backward: Backward | None = None

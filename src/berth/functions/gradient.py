@@ -1,4 +1,4 @@
-"""FunctionalOps of functions on tapes: what goes back through them is a function again."""
+"""Gradients of traced functions: the backward pass of a call is a traced function too."""
 
 from __future__ import annotations
 

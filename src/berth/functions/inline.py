@@ -1,4 +1,4 @@
-"""Repeating what is in the body of a function with other inputs, operation by operation."""
+"""Inlining: the operations of a function's graph, copied with other inputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from berth.ops.state.variables import HANDLE
 def inline(
     body: FuncGraph, given: Sequence[Any], wanted: Sequence[SymbolicTensor]
 ) -> list[Any]:
-    """Do what a body says, with the current builder; return what its tensors have become."""
+    """Copy a graph's operations with the current builder; return the wanted tensors."""
     here: Any = current()
     symbols = [*body.inputs, *(inner for _, inner in body.captures)]
     values = {id(symbol): value for symbol, value in zip(symbols, given, strict=True)}

@@ -1,4 +1,4 @@
-"""Running the graph of a function: engines, and the devices of what is fed."""
+"""Execution of a traced function's graph: its engine, and the devices of its arguments."""
 
 from __future__ import annotations
 
@@ -144,8 +144,8 @@ class FunctionRuntime:
         if self._engine is not None:
             self._engine.drop_idle()
 
-    def lose(self, reason: str, *, to_parent: bool = False) -> None:
-        """Let the devices go: the next call begins anew."""
+    def invalidate(self, reason: str, *, to_parent: bool = False) -> None:
+        """Drop the engine with its devices: the next call makes another."""
         engine, self._engine, self._devices = self._engine, None, ()
         if engine is not None and not to_parent:
             engine.close()

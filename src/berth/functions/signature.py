@@ -1,7 +1,7 @@
-"""What a call of a function looks like: the key by which its trace is found again.
+"""Trace cache keys: the signature of a call of a `tf.function`.
 
 Tensors count by their type and shape. Everything else counts by its value: a function is
-traced anew for another number, text or object. Numbers that are equal count as one, of
+retraced for another number, text or object. Numbers that are equal count as one, of
 whatever type they are. Arrays of NumPy become tensors.
 """
 

@@ -1,1 +1,1 @@
-"""What was asked."""
+"""Graphs: operations, tensors, names and scopes."""

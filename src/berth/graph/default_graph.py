@@ -18,7 +18,7 @@ def get_default_graph() -> Graph:
 
 @public_v1("reset_default_graph")
 def reset_default_graph() -> None:
-    """Start the default graph anew; sessions of the old one keep it."""
+    """Replace the default graph by a new one; sessions of the old one keep it."""
     if builder.is_entered():
         raise AssertionError(
             "Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared "

@@ -1,6 +1,6 @@
 """The device scopes of a graph: a stack that decides what device a new node asks for.
 
-Entries are applied innermost first (§1.5). A name is merged under what the node asks
+Entries are applied innermost first (`Graph.device`). A name is merged under what the node asks
 for already, so that inner scopes win, field by field. None ends the walk: no outer scope
 counts. A function's answer replaces what there is, unread: it is checked when the graph
 is placed.

@@ -1,4 +1,4 @@
-"""``expect_device``: a demand that what is built or run inside a block stays on a device."""
+"""``berth.expect_device``: raises an error for operations of a block on another device."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Invariants:
   1. Operations are only ever added. ``ops[k].number == k``, and what an operation takes,
-     or waits for, has a smaller number: the order of making is an order of running.
+     or waits for, has a smaller number: the order of creation is a topological order.
   2. Names are unique.
   3. An operation that could not be made leaves no trace but the numbers in later names.
 """
@@ -258,7 +258,7 @@ class Graph(Lookup):
             stack.exit(scope)
 
     def has_choice(self) -> bool:
-        """Tell whether there may be more than one device: nobody knows yet."""
+        """Tell whether there may be several devices: not known before a session opens them."""
         return True
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Nodes and graphs as text: in the documents' form for errors, and as a GraphDef."""
+"""Nodes and graphs as text: in TensorFlow's form for errors, and as a GraphDef."""
 
 from __future__ import annotations
 

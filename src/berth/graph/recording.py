@@ -1,4 +1,4 @@
-"""Who writes down what a thread does: its tapes, the outermost first."""
+"""The active gradient tapes of a thread, the outermost first."""
 
 from __future__ import annotations
 

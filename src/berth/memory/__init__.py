@@ -1,1 +1,1 @@
-"""Memory as bookkeeping: integers only, no tensors."""
+"""Allocators: addresses and sizes as integers, no tensors."""

@@ -1,4 +1,4 @@
-"""Best fit with coalescing: TensorFlow's allocator, exactly (§5). One for each GPU.
+"""The best-fit allocator with coalescing: TensorFlow's BFCAllocator, exactly. One for each GPU.
 
 An arena hands out ranges of the regions that it reserves from a source. Addresses are
 integers, so host, simulated and CUDA memory share this code.
@@ -13,7 +13,7 @@ the limit allows at once. If the source has less, nine tenths are asked for, and
 region whose chunks are all free goes back to the source only if a request cannot be met
 otherwise, or by `trim`.
 
-What an arena knows is of two kinds:
+The state of an arena is of two kinds:
 
     facts     the regions granted, the chunks in use, the queue of what was freed
     the rest  the tiling of the regions with its bins, and the counters: they follow from
@@ -274,7 +274,7 @@ class Arena:
             freed.popleft()
 
     def _rebuild(self) -> None:
-        """Make the tiling and the counters anew from the facts."""
+        """Rebuild the tiling and the counters from the facts."""
         for address in self._leaving:
             self._granted.pop(address, None)
         if self.closed_by is not None:

@@ -1,4 +1,4 @@
-"""TensorFlow's account of an arena: the dump and the map that follow an OOM (§5.9, §5.10).
+"""BFCAllocator's memory dump and map, as TensorFlow logs them after an out-of-memory error.
 
 For those who know how to read it, to the letter. The account for everyone else is
 `devices.out_of_memory`.

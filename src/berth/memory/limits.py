@@ -1,4 +1,4 @@
-"""How many bytes of a GPU a program may take, and who says so (§4.1, §4.5).
+"""Memory limits: how many bytes of a GPU a program may take, and what sets that.
 
 Pure: options and totals in, bytes out. Nothing is reserved here.
 """
@@ -22,7 +22,7 @@ class Limit(NamedTuple):
     source: str
     """What set it, in words for people."""
     is_default: bool = False
-    """Whether nobody asked for it: it is nearly all of the card then."""
+    """Whether the program sets none: it is nearly all of the card then."""
 
 
 def default_limit(free_bytes: int, capability: tuple[int, int] | None) -> Limit:

@@ -58,5 +58,5 @@ class MemoryStats:
         return self._settled().peak_reserved_bytes
 
     def clear(self) -> None:
-        """Start counting anew. What is in use stays in use, and is the new peak."""
+        """Reset the counters. What is in use stays in use, and is the new peak."""
         self._settled().clear()

@@ -1,4 +1,4 @@
-"""Trying things out: would it fit, with more to reserve, or under another limit?"""
+"""Trial allocations: would a request fit, with more to reserve or under another limit?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ class _Addresses:
         pass
 
 
-def fits_anew(arena: Arena, held: Sequence[Chunk], nbytes: int, limit_bytes: int) -> bool:
+def fits_fresh_arena(
+    arena: Arena, held: Sequence[Chunk], nbytes: int, limit_bytes: int
+) -> bool:
     """Tell whether what an arena holds, and then this, would fit under another limit.
 
     Tried on a new arena with what is held in the order it was asked for.

@@ -1,1 +1,1 @@
-"""Where and in what order: pure, without threads or bytes."""
+"""Placement and planning: devices, execution order and memory layout, as pure functions."""

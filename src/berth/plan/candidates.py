@@ -1,4 +1,4 @@
-"""The devices that could run an operation, the best first (§6.2, §6.4).
+"""Candidate devices of an operation, in order of preference (the default first).
 
 A *kind* is a definition with a type of elements: what decides which kernels there are. A
 *request* is a name with fields left open. Candidates are the devices that the request means
@@ -36,13 +36,13 @@ def by_priority(types: Types) -> list[str]:
 
 
 class Found(NamedTuple):
-    """Candidates, and how they were come by."""
+    """Candidates, and whether soft placement widened the request to find them."""
 
     devices: tuple[Any, ...]
     is_soft: bool = False
     """Whether the request had to be widened."""
     moves_resource: bool = False
-    """Whether even what a variable asked for had to give way."""
+    """Whether even a variable's request had to be overridden."""
 
 
 class Kind:

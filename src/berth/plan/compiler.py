@@ -1,4 +1,4 @@
-"""Planning from beginning to end: a request in, a plan out."""
+"""The planner: runs the passes of planning on a request and returns its plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The third part of planning: elementwise steps on large arrays, to be done in slices.
+"""Operator fusion, the third pass of planning: elementwise steps that run slice by slice.
 
 Where arrays are large, moving them is what costs. A chain of elementwise steps that works
 on one slice at a time keeps everything between its first and last step in the cache, and

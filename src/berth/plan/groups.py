@@ -1,8 +1,8 @@
-"""Groups of operations that must share a device (§6.3, steps 1 to 3).
+"""Colocation groups: operations that must share a device (TensorFlow's ColocationGraph).
 
 Operations come together by an edge that carries a variable (a reference or a resource), and
-by colocation. A group knows what its members ask for, merged, and the types of devices that
-can run them all:
+by colocation. A group holds the merged requests of its members, and the types of devices
+that can run them all:
 
     assigned    the device of a member that an earlier placement put there
     resource    what a variable among them asked for: edges do not override it
@@ -12,8 +12,8 @@ Invariants:
   1. Groups are the sets of a union-find: `Groups.of` gives the root. An operation that
      stands alone has none.
   2. Two groups that cannot be one stay as they were (`Clash`).
-  3. Along an edge the variable's side wins; in a colocation nobody does: names that
-     contradict each other are a clash, or give way where placement is soft.
+  3. Along an edge the variable's request takes precedence; in a colocation neither does:
+     names that contradict each other are a clash, or are ignored where placement is soft.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Groups:
     def connect(self, source: Operation, user: Operation) -> FullName | None:
         """Join both ends of a variable's edge; return the request that was overridden."""
         theirs = self.enter(source)
-        if self._joins_quietly(user, theirs):
+        if self._fits_unchanged(user, theirs):
             self._groups[user] = theirs
             theirs.rank = max(theirs.rank, 1)
             return None
@@ -106,8 +106,8 @@ class Groups:
         self._join(source, theirs, user, ours)
         return overridden
 
-    def _joins_quietly(self, user: Operation, group: Group) -> bool:
-        """Tell whether an operation changes nothing in a group, as nearly always."""
+    def _fits_unchanged(self, user: Operation, group: Group) -> bool:
+        """Tell whether an operation would leave a group's requests unchanged, as most do."""
         return (
             user not in self._groups
             and user not in self._pinned

@@ -1,14 +1,14 @@
-"""The last part of planning: when each value lives, and where.
+"""Liveness and memory layout, the last pass of planning: an offset for every value.
 
 Every device has one workspace. A value has its bytes there from the step that makes them
 to the last that takes them, and other values may have the same bytes before and after. An
-elementwise step writes over an input that nobody needs afterwards.
+elementwise step writes over an input that no later step reads.
 
 Invariants:
   1. Values whose lives overlap do not overlap in memory, unless one is the other's alias,
      or takes its place element by element.
   2. Memory that another device writes or reads (both ends of a copy), that the caller
-     fills, or that he will get, is used for nothing else in the plan.
+     fills, or receives, is used for nothing else in the plan.
   3. What is read from a variable stays what it was: if the variable is written while the
      value is still needed, the value has bytes of its own.
 """

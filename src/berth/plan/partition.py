@@ -1,4 +1,4 @@
-"""The second part of planning: each step on its device, and what crosses between them.
+"""Partitioning, the second pass of planning: steps by device, and copies between devices.
 
 A step's *level* is the number of times that work has to change devices before it. Steps of
 one device and one level form a stage; a stage waits, before it begins, for stages of lower
@@ -86,7 +86,7 @@ def _cross(step: Step, stages: dict[tuple[int, int], Stage]) -> None:
     for position, value in enumerate(step.inputs):
         if value.device == device or position in step.hosts:
             continue
-        # A variable may be written in between: each stage looks at it anew.
+        # A variable may be written in between: each stage reads it again.
         key = (device, step.level if value.storage is Storage.VARIABLE else None)
         if value.copies is None:
             value.copies = {}

@@ -21,8 +21,8 @@ class Message(NamedTuple):
 class Placement:
     """Where the operations of a graph run.
 
-    Only what cannot be told later is noted while placing. Reasons are worked out of it
-    when somebody asks.
+    The placer records only what cannot be derived later; explanations are derived on demand
+    (`reasons`).
     """
 
     __slots__ = (
@@ -44,7 +44,7 @@ class Placement:
         self.candidates = candidates
         self.pinned = pinned
         self.devices: dict[Operation, Any] = {}
-        """The device of each operation, in the order of placing: that of the log (§7.1)."""
+        """The device of each operation, in the order of log_device_placement."""
         self.follows: dict[Operation, Operation] = {}
         """The input or consumer beside which an operation was put, and not on its default."""
         self.overridden: dict[Operation, Operation] = {}
@@ -54,7 +54,7 @@ class Placement:
         self.moved: list[Operation] = []
         """The operations that soft placement put elsewhere than they asked for."""
         self.messages: list[Message] = []
-        """What there is to log (§7.4). Those below a warning are for log_device_placement."""
+        """Messages to log. Those below a warning are for log_device_placement."""
 
     def device_of(self, op: Operation) -> Any:
         """Return the device of an operation; KeyError if it was not placed."""

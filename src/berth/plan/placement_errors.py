@@ -1,8 +1,8 @@
-"""What a placement says when it fails (§6.5), and when it is not as expected.
+"""Errors and warnings of the placer, and of `berth.expect_device`.
 
-TensorFlow's words come first. Where a requested device does not exist, they are those of
-the documents (§6.6); elsewhere those of today. Below them are the lines of the program that
-asked for what cannot be, and what to do.
+TensorFlow's message comes first: that of TensorFlow 1.4 where a requested device does not
+exist, elsewhere that of TensorFlow 2. Below it are the lines of the program with the request
+that cannot be met, and what to do.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ def _clash_reason(clash: Clash, placement: Placement) -> str:
 
 
 def moved_resource(group: Group, placement: Placement) -> str:
-    """Warn that soft placement moves a variable away from what was asked for it (§6.4)."""
+    """Warn that soft placement moves a variable away from its requested device."""
     assert group.found is not None
     names = "\n  ".join(device.name for device in group.found.devices)
     return (

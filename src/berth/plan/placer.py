@@ -1,4 +1,4 @@
-"""The placer: which device runs each operation of a graph (§6.3).
+"""The placer: which device runs each operation of a graph (TensorFlow's Placer).
 
 Pure: it reads operations and names of devices, and returns a `Placement`. In two passes, in
 the order the operations were made. *Generators* (no inputs, one output: constants, feeds,
@@ -43,8 +43,8 @@ def place(
     """Choose a device for each operation; InvalidArgumentError if one cannot have any.
 
     `ops` are in the order they were made; inputs that are not among them do not count.
-    `pinned` operations keep the devices they had. `error_order` says whose failure is told
-    if several cannot be placed.
+    `pinned` operations keep the devices they had. `error_order` decides which error is
+    raised if several operations cannot be placed.
     """
     if not devices:
         raise errors.no_devices()
@@ -189,7 +189,7 @@ class _Placer:
     def _assign(self, op: Operation, found: Found, beside: Operation | None = None) -> None:
         placement = self._placement
         device = found.devices[0]
-        # What would be there anyway follows nobody.
+        # An operation whose default this is anyway follows no other.
         if beside is not None and placement.devices.get(beside) in found.devices[1:]:
             device = placement.devices[beside]
             placement.follows[op] = beside

@@ -1,4 +1,4 @@
-"""What a plan is made of. The stages of planning fill it in, one after the other:
+"""Plans: the steps, copies and memory layout of a run. The passes of planning fill them in:
 
     specialize   the operations that the fetches need, with shapes in full; what is known
                  already is folded away                              → steps, values
@@ -7,8 +7,8 @@
     fuse         chains of elementwise steps on large arrays         → steps with members
     layout       lifetimes, and a place for every value              → offsets, workspaces
 
-A plan knows devices by their position in the session, and memory as offsets. It has no
-arrays, no threads and no clock; `run` binds it to those. It never changes once it is made.
+A plan refers to devices by their position in the session, and to memory by offsets. It has
+no arrays, no threads and no clock; `run` binds it to those. It never changes once it is made.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why an operation is where it is: as data, and as a chain of causes for people.
+"""Explanations of placement (`berth.why`): the chain of causes of an operation's device.
 
 Nothing here is done while placing. A reason is worked out of the finished placement, from
 the operation, its group and the few notes that the placer took.
@@ -77,18 +77,18 @@ def reason(placement: Placement, op: Operation) -> Reason:
 def explain_placement(placement: Placement, op: Operation) -> str:
     """Write the chain of causes that put an operation on its device."""
     lines = [f"{describe(op)} runs on {placement.devices[op].short_name}"]
-    told: list[Operation] = []
+    listed: list[Operation] = []
     link: Operation | None = op
-    while link is not None and link not in told and len(told) < _MAX_CHAIN:
+    while link is not None and link not in listed and len(listed) < _MAX_CHAIN:
         why = reason(placement, link)
-        whose = f"{link.name} " if told else ""
+        whose = f"{link.name} " if listed else ""
         lines.append(f"{whose}asked for: {_asked(placement, link)}")
         lines += _obstacle_lines(placement, link, why)
         if why.beside is not None:
             lines.append(_because_of(placement, link, why.cause, why.beside))
-        elif not (why.is_soft or (told and why.cause is Cause.REQUEST)):
+        elif not (why.is_soft or (listed and why.cause is Cause.REQUEST)):
             lines.append(f"because: {_own_cause(placement, link, why.cause)}")
-        told.append(link)
+        listed.append(link)
         link = why.beside
     return "\n  ".join(lines)
 
@@ -220,7 +220,7 @@ def _others(placement: Placement, op: Operation) -> list[Operation]:
 
 
 def _beside_in_group(placement: Placement, op: Operation) -> Operation | None:
-    """Find the one of a group whose device this operation shares: by name, else by wish."""
+    """Find the one of a group whose device this operation shares: by name, else by request."""
     for name in op.colocated_with:
         other = op.graph.by_name.get(name)
         kept = other in placement.devices and (op, name) not in placement.ignored

@@ -1,4 +1,4 @@
-"""What operations ask for, in words: for errors and reasons."""
+"""Requested devices as text, for errors and explanations of placement."""
 
 from __future__ import annotations
 

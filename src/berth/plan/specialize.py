@@ -1,4 +1,4 @@
-"""The first part of planning: what has to be computed, and of what shape.
+"""Shape inference and constant folding, the first pass of planning.
 
 Invariants of the result:
   1. Every value's shape is known in full, and so are the values of host inputs; unless the
@@ -51,7 +51,7 @@ class Blocked(NamedTuple):
     """The operations that wait for them, directly or not."""
     calls: list[Operation]
     """Those among them that are done on the host's account, as soon as they have their inputs:
-    they run graphs of their own, or nobody else knows the shapes of their outputs."""
+    they run subgraphs, or the shapes of their outputs are known only when they have run."""
 
 
 def specialize(
@@ -280,15 +280,15 @@ class _Specializer:
     def _fold(self, op: Operation, inputs: list[Value], types: list[tuple[DType, Any]]) -> bool:
         """Compute an operation now, if its result cannot change from run to run.
 
-        A GPU's floating-point work stays the GPU's: whoever puts it there wants it there.
+        Floating-point work of a GPU is not folded: the program placed it there.
         """
         definition = op.definition
         if definition.is_stateful or not inputs:
             return False
         before = [value.step for value in inputs if value.step]
         if definition.is_metadata:
-            stand_in = np.broadcast_to(np.zeros((), np.int8), inputs[0].dims)
-            arrays = [stand_in]
+            # Only the shape is read.
+            arrays = [np.broadcast_to(np.zeros((), np.int8), inputs[0].dims)]
             before = [step for step in before if step.has_effects]
         else:
             arrays = []

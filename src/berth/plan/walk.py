@@ -1,4 +1,4 @@
-"""The operations that a run needs, in the order in which TensorFlow's documents list them.
+"""Depth-first topological order of the operations of a run: that of TensorFlow's placement log.
 
 Depth first from what is fetched; the inputs of an operation from the last to the first, then
 what it waits for; an operation after all of these. ``AddN(MatMul(Const, Const_1),

@@ -1,1 +1,1 @@
-"""Making it happen: a plan bound to memory, and run."""
+"""Execution: plans are bound to memory and run."""

@@ -1,4 +1,4 @@
-"""Which runs are going on, and how a run waits for the memory that others hold.
+"""Admission of runs: how a run waits for memory that other runs hold.
 
 A run that finds no memory waits only for what can give some back: runs in other threads, each
 of which ends. It tries again when one of them has ended. A request that would not fit even if
@@ -107,4 +107,4 @@ def _after_waiting(error: OutOfMemoryError, seconds: float, n_ended: int) -> Out
         f"It waited {seconds:.1f} s for memory that other runs hold; {n_ended} of them ended "
         "meanwhile, and it did not fit."
     )
-    return error.worded(explain(error.message, waited))
+    return error.with_message(explain(error.message, waited))

@@ -1,8 +1,8 @@
-"""A plan bound to memory: every step a call that is ready to be made, again and again.
+"""Bindings: a plan bound to memory, every step a prepared call.
 
 Binding takes one workspace from each device's arena and makes an array for every value.
 Running is then a loop over calls. What the caller gives or gets, if it is large, is used
-where it is: the few calls that touch it are bound anew in each run.
+where it is: the few calls that touch it are bound again in each run.
 
 Invariants:
   1. A binding serves one run at a time. Several at once need a binding each.
@@ -309,8 +309,8 @@ class Binding:
             stream.synchronize()
         return [fetch() for fetch in self._fetch]
 
-    def give_up(self) -> None:
-        """After a failure: let the work end that was given out, so that memory is free."""
+    def drain(self) -> None:
+        """After a failure: wait for the work under way, so that its memory is unused."""
         for stream in self.remote:
             with suppress(Exception):
                 stream.synchronize()
@@ -325,13 +325,13 @@ class Binding:
         self._workspaces = {}
 
     def end(self) -> None:
-        """Let go of what belongs to the caller."""
+        """Release the arrays that belong to the caller."""
         self._failures.clear()
         if self._late:
             for value in self._late:
                 self._arrays.pop(value, None)
             for fused in self._fused.values():
-                fused.let_go()
+                fused.release()
             for stage in self.stages:
                 for position, _ in stage.late:
                     stage.calls[position] = (_wait_for_run, ())

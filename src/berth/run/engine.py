@@ -1,4 +1,4 @@
-"""What runs a graph's requests on devices: plans, what runs them, and what outlives a run."""
+"""The engine of a graph: its plans and runners, and the state that outlives a run."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Engine:
         runner = self._runners.get(request)
         if runner is None or not self._planner.is_placed:
             with self._lock, no_collection():
-                # A graph that grew is placed anew, and may fail there; plans are kept.
+                # A graph that grew is placed again, and may fail there; plans are kept.
                 placed = self._planner.placed(request)
                 runner = self._runners.get(request)
                 if runner is None:

@@ -56,7 +56,7 @@ class Executor:
                     stage.run()
             return binding.finish()
         except BaseException:
-            binding.give_up()
+            binding.drain()
             raise
         finally:
             binding.end()
@@ -77,7 +77,7 @@ class Executor:
                 break
             except KeyboardInterrupt as error:
                 run.stop(error)
-        run.let_go()
+        run.release()
         failed, run.error = run.error, None
         try:
             if failed is not None:
@@ -131,7 +131,7 @@ class _Run:
                     break
 
     def work_as_part(self, device: int, n_cores: int) -> None:
-        """Do as `work_for`, in a thread that somebody waits for."""
+        """Do as `work_for`, in a worker that the caller waits for."""
         try:
             self.work_for(device, n_cores)
         finally:
@@ -166,8 +166,8 @@ class _Run:
                 self.error = error
             self._changed.notify_all()
 
-    def let_go(self) -> None:
-        """Keep no stage, and with it no array: a worker may not yet be done with us."""
+    def release(self) -> None:
+        """Drop the stages, and with them the arrays: a worker may still hold this run."""
         self._stages = ()
 
     def wait(self) -> None:

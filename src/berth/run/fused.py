@@ -1,7 +1,7 @@
-"""A fused step, bound: rows of calls, one row for each member, one call for each slice.
+"""Fused steps, bound: rows of calls, one row for each member, one call for each slice.
 
 Arrays that change from run to run (large feeds and fetches) only need their own rows bound
-anew.
+again.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class FusedCall:
                     self._late_rows.add(row)
         self._slices = list(zip(*self._rows, strict=True))
 
-    def let_go(self) -> None:
-        """Keep nothing of the arrays that change from run to run."""
+    def release(self) -> None:
+        """Drop the calls that hold arrays of this run."""
         if self._late_rows:
             self._slices = []
         for row in self._late_rows:

@@ -1,4 +1,4 @@
-"""Where a graph's operations run, and the plans of its requests.
+"""The planner of a graph: its placement, and the plans of its requests.
 
 What does not depend on the shapes of feeds (which operations a request needs, their devices
 and kernels) is worked out once for a request's *signature*; a new shape of a feed plans only

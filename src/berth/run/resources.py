@@ -1,4 +1,4 @@
-"""What the engines of one session share: devices, threads, and the memory of idle plans."""
+"""Resources that the engines of one session share: devices, threads, idle bindings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan that can be run, by many threads at once.
+"""Runners: a plan with its bindings, which many threads may run at once.
 
 Each run needs a binding for itself. Bindings are kept for the next run; a thread that
 finds none free makes another. If there is no memory for that, it waits for other runs, which

@@ -1,11 +1,11 @@
-"""Runs that cannot be planned as a whole: in segments, each planned when its time comes.
+"""Segmented runs: graphs with data-dependent shapes, planned segment by segment.
 
-A segment computes what the next one has to know: values that decide shapes, what calls take,
-and everything else that the blocked operations take. All of it comes back to the host. Then
-the calls are done (`run.calls` runs their bodies), and their results are fed to the next
-segment, with all that was computed before. What has run does not run again.
+A segment computes what planning the next one requires: values that decide shapes, inputs of
+functional ops, and all other inputs of the blocked operations. They are copied to the host.
+Then the functional ops run (`subgraphs`), and their outputs are fed to the next segment, with
+all that was computed before. No operation runs twice.
 
-Plans are kept, by the shapes and values that they were made for.
+Plans are cached by the shapes and values that they were made for.
 """
 
 from __future__ import annotations
@@ -124,8 +124,8 @@ class SegmentedRunner:
 
     def first_plan(self) -> Plan:
         """Return the plan of the first segment."""
-        stand_ins = [np.broadcast_to(0, feed.dims) for feed in self.request.feeds]
-        return self._segment(_Progress(self.request, stand_ins)).plan
+        zeros = [np.broadcast_to(0, feed.dims) for feed in self.request.feeds]
+        return self._segment(_Progress(self.request, zeros)).plan
 
     def drop_idle(self) -> None:
         """Free the memory that no run is using."""
@@ -225,7 +225,7 @@ class _Progress:
         """Take in what a call has given."""
         for number in sorted(wanted):
             tensor, value = op.outputs[number], outputs[number]
-            array = _stand_in(tensor) if value is None else as_array(value)
+            array = _unused_value(tensor) if value is None else as_array(value)
             self._have.setdefault(tensor, array)  # unless it is fed
 
     def learn(self, blocked: Blocked) -> None:
@@ -261,6 +261,6 @@ class _Progress:
         return array if is_new else np.array(array)  # it may be the caller's own
 
 
-def _stand_in(tensor: SymbolicTensor) -> np.ndarray[Any, Any]:
-    """Make a value for what a call does not give in this run; nobody looks at it."""
+def _unused_value(tensor: SymbolicTensor) -> np.ndarray[Any, Any]:
+    """Make a value for an output that is not computed in this run, and not read."""
     return np.zeros([size or 0 for size in tensor.dims or ()], tensor.dtype.np_dtype)

@@ -1,4 +1,4 @@
-"""The calls of one stage, ready to be made on one device's stream."""
+"""Bound stages: the calls of one stage, prepared for one device's stream."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ class BoundStage:
         self.owners: list[Step] = []
         """The step of each call."""
         self.late: list[tuple[int, Step]] = []
-        """The calls that are bound anew in each run."""
+        """The calls that are bound again in each run."""
 
     def run(self) -> None:
-        """Let the copies come in, and make the calls."""
-        self.let_in()
+        """Receive the copies, and make the calls."""
+        self.receive()
         self.stream.launch(self._compute)
 
     def run_unless(self, is_stopped: Callable[[], bool]) -> None:
         """Do as `run`, but make no further call once something is stopped."""
-        self.let_in()
+        self.receive()
         self.stream.launch(partial(self._compute, is_stopped))
 
-    def let_in(self) -> None:
-        """Wait for other devices, and let the copies come in."""
+    def receive(self) -> None:
+        """Wait for other devices, and receive the copies."""
         for wait in self.after:
             wait()
         for _, arrive in self.arrivals:
@@ -82,9 +82,9 @@ class BoundStage:
 
 
 def fail(error: Exception, op: Operation) -> NoReturn:
-    """Raise an error as that of an operation, which it names; one error, told once."""
+    """Raise an error with the name of its operation, unless it has one."""
     try:
-        if _is_told(error):
+        if _names_op(error):
             raise error
         raise failure(error, op) from (None if isinstance(error, OpError) else error)
     finally:
@@ -92,8 +92,8 @@ def fail(error: Exception, op: Operation) -> NoReturn:
         del error
 
 
-def _is_told(error: Exception) -> bool:
-    """Tell whether an error says already whose it is."""
+def _names_op(error: Exception) -> bool:
+    """Tell whether an error's message names its operation already."""
     is_whole = isinstance(error, OutOfMemoryError)
     return isinstance(error, OpError) and (is_whole or "[[" in error.message)
 
@@ -103,6 +103,6 @@ def failure(error: Exception, op: Operation) -> OpError:
     where = f"\n\t [[node {op.name} (defined at {op.where.file}:{op.where.line})]]"
     if not isinstance(error, OpError):
         return UnknownError(None, op, f"{type(error).__name__}: {error}{where}")
-    if _is_told(error):
+    if _names_op(error):
         return error
     return type(error)(None, op, f"{error.message}{where}")

@@ -1,4 +1,4 @@
-"""What a session keeps between runs: variables, constants, and what operations remember."""
+"""Session state: variables, constants, and the state of operations between runs."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class SessionState:
         return target.view(buffer, dims, dtype.np_dtype)
 
     def clear(self) -> None:
-        """Forget everything: the memory goes back."""
+        """Drop everything and free its memory."""
         with self._lock:
             self._variables.clear()
             self._constants.clear()

@@ -1,8 +1,8 @@
-"""Running the bodies of calls: each body is a graph, with an engine of its own.
+"""Execution of functional ops (loops, conditionals): each subgraph has an engine of its own.
 
-What a body takes comes from the host, and what it gives goes there: a loop hands its
-variables from iteration to iteration that way. Plans are made for the shapes of what a body
-is fed, and kept, so an iteration costs a run and no more.
+Inputs and outputs of a subgraph are on the host: a loop passes its variables from iteration to
+iteration that way. Plans are cached by the shapes of the inputs, so an iteration costs a run
+and no more.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MAX_RUNNERS = 16
 
 
 class SubgraphState(SessionState):
-    """What a body keeps between runs. Its variables are those of the graph around it."""
+    """State of a subgraph between runs. Its variables are those of the enclosing graph."""
 
     moves = True
 
@@ -257,8 +257,8 @@ def as_array(value: Any) -> Array:
 def _stacked(output: SymbolicTensor, column: Sequence[Any], *, is_asked_for: bool) -> Any:
     """Put arrays below each other.
 
-    If they differ in shape they stay apart, in an array of arrays: good enough for the loop
-    that goes back, and takes one at a time.
+    If they differ in shape they stay apart, in an array of arrays: good enough for the
+    loop of the backward pass, which takes one at a time.
     """
     if not column:
         return _no_rows(output, is_asked_for)

@@ -73,7 +73,7 @@ def _blas_setter() -> Callable[[int], int] | None:
 def wait_uninterrupted(
     wait: Callable[[], Any], interrupted: Callable[[BaseException], None]
 ) -> None:
-    """Wait to the end, even if somebody is impatient: memory is in use until then."""
+    """Wait to the end, also through Ctrl-C: memory is in use until then."""
     while True:
         try:
             wait()
@@ -101,7 +101,7 @@ class Pool:
                 self._tasks.put(task)
         errors: list[BaseException] = []
         for task in (first, *others):
-            # What nobody has begun is done here: this way the pool cannot block itself.
+            # A task that no thread has begun is done here, so the pool cannot block itself.
             task.do()
             wait_uninterrupted(task.done.wait, errors.append)
             if task.error is not None:

@@ -1,4 +1,4 @@
-"""What ran where, and when: recorded call by call, in a run that is traced."""
+"""Tracing: the device and time of each call of a run."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Deadline:
 
     def run_stage(self, stage: BoundStage) -> None:
         """Run one stage."""
-        stage.let_in()
+        stage.receive()
         stage.stream.launch(lambda: self._compute(stage))
 
     def _compute(self, stage: BoundStage) -> None:

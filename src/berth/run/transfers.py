@@ -1,4 +1,4 @@
-"""Moving arrays: between devices, and to the caller."""
+"""Transfers of arrays between devices, and to the caller."""
 
 from __future__ import annotations
 

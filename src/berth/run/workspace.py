@@ -1,4 +1,4 @@
-"""The memory of a bound plan on one device, taken in one piece from its arena."""
+"""Workspaces: the memory of a bound plan on one device, one allocation of its arena."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program feeds: values for tensors, checked and made into arrays."""
+"""Feed dictionaries: values for tensors, checked and converted to arrays."""
 
 from __future__ import annotations
 

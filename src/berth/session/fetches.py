@@ -1,4 +1,4 @@
-"""What a program fetches: any nesting of tensors, operations and names, given back alike.
+"""Fetches: nested structures of tensors, operations and names, returned in the same structure.
 
     tensor → its value      operation → None      name → what it names
     list, tuple, dict, namedtuple, attrs class → the same, of values

@@ -1,4 +1,4 @@
-"""Telling where operations went: the log of the documents, and warnings of fallbacks (§7)."""
+"""`log_device_placement`: the log of placements, and warnings of soft placement."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ MAX_REQUESTS = 256
 
 
 class PlacementLog:
-    """What one session has told of its placements: each operation once."""
+    """The placement log of one session: each operation is logged once."""
 
     def __init__(self, devices: Sequence[Device], is_on: bool) -> None:
         self._is_on = is_on
-        self._told: set[Operation] = set()
+        self._logged: set[Operation] = set()
         self._requests: LRUCache[Any, bool] = LRUCache("logged placements", MAX_REQUESTS)
         if is_on:
             _print(device_mapping(devices))
@@ -37,8 +37,8 @@ class PlacementLog:
         """Tell whether each run has to be looked at: something is expected of it."""
         return current_expectation() is not None
 
-    def tell(self, engine: Engine, request: Request) -> None:
-        """Say where the operations of a request went, if it is new; check expectations."""
+    def log(self, engine: Engine, request: Request) -> None:
+        """Log the placements of a request, if it is new; check expectations."""
         expectation = current_expectation()
         key = request.fetches, request.targets
         is_logged = self._requests.get(key) is not None
@@ -55,8 +55,8 @@ class PlacementLog:
         if is_logged:
             return
         self._requests[key] = True
-        new = [op for op in ops if op not in self._told]
-        self._told.update(new)
+        new = [op for op in ops if op not in self._logged]
+        self._logged.update(new)
         for level, text in placement.messages:
             if self._is_on or level >= logging.WARNING:
                 _log.log(level, text)

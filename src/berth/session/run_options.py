@@ -1,7 +1,7 @@
-"""RunOptions and RunMetadata: what one run is asked, and what it tells of itself (§8.5).
+"""RunOptions and RunMetadata: the options of one run, and what was recorded of it.
 
-`session.run` reads a RunOptions and fills a RunMetadata in place. What a traced run tells
-is a tree: the devices of the step, the nodes each of them ran, and for every node its
+`session.run` reads a RunOptions and fills a RunMetadata in place. What a traced run
+records is a tree: the devices of the step, the nodes each of them ran, and for every node its
 times, its memory and its outputs. The names are TensorFlow's.
 
 A node's times count from its ``all_start_micros``, which is since the epoch: the op ran

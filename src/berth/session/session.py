@@ -1,4 +1,4 @@
-"""Sessions: a graph on devices, run by its fetches (§8).
+"""`tf.compat.v1.Session`: runs the operations of a graph on devices.
 
 A session gets its devices by its own options, or by the choices of ``tf.config`` if it has
 none. It owns the variables of its graph, and the plans that were made for it; both go when
@@ -162,7 +162,7 @@ class BaseSession:
         if not request.fetches and not request.targets:
             return []
         runner = self._engine.runner(request)
-        self._placements.tell(self._engine, request)
+        self._placements.log(self._engine, request)
         recorder = Recorder() if is_traced else None
         if recorder is not None:
             results = runner.run(arrays, recorder.run_stage)
@@ -256,7 +256,7 @@ class BaseSession:
     def _retire(self) -> None:
         """Stop being a default, before the end."""
 
-    def lose(self, reason: str, *, to_parent: bool = False) -> None:
+    def invalidate(self, reason: str, *, to_parent: bool = False) -> None:
         """Become unusable: the devices are gone, or in a forked child the parent's."""
         was_gone = bool(self._gone)
         self._gone = f"This session cannot be used any more: its devices went by {reason}."

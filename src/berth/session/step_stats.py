@@ -1,4 +1,4 @@
-"""A traced run as TensorFlow's RunMetadata (§8.5)."""
+"""StepStats: a traced run as TensorFlow's RunMetadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A step drawn for chrome://tracing and Perfetto (§8.6).
+"""Timelines: a traced step as Chrome trace events, for chrome://tracing and Perfetto.
 
 The drawing is made in three stages, each from the settled result of the one before:
 

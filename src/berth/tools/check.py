@@ -1,6 +1,6 @@
 """``berth check``: is it computing on the GPU?
 
-Three steps, each told as soon as it is done:
+Three steps, each reported as soon as it is done:
 
   1. the devices of the machine, in brief;
   2. a small matmul in a session that logs its placement: a program without any options, which

@@ -16,7 +16,7 @@ from berth.tools.devices import DeviceReport, DeviceRow
 from berth.units import format_bytes
 
 ALL_WORK, SOME_FAIL, NO_GPU = 0, 1, 3
-"""The exit codes. 2 is that of a wrong command, as everywhere."""
+"""The exit codes. 2 is that of a wrong command, as for every command."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""One program on one simulated machine: what a test is run as.
+"""Simulations: one program on one simulated machine, as each test of the pytest plugin is.
 
 A `Simulation` is begun, left and ended:
 
@@ -115,7 +115,7 @@ class Simulation:
         if not self._program.has_listed_devices:
             return []
         with warnings.catch_warnings():
-            # Whoever changed the environment has put it back by now, which is no mistake.
+            # The test has restored the environment by now: that change needs no warning.
             warnings.simplefilter("ignore", BerthWarning)
             return _opened_gpus(self._program.devices)
 
@@ -125,7 +125,7 @@ class Simulation:
         program.drop_idle()
         for user in list(program.sessions):
             if isinstance(user, FunctionRuntime):
-                user.lose("the end of the program")
+                user.invalidate("the end of the program")
 
 
 def _opened_gpus(devices: Devices) -> list[Device]:

@@ -53,7 +53,7 @@ def simulated_machines(
 ) -> list[MachineUse]:
     """Look at the simulated machines that processes of this user have open.
 
-    Those whose ledgers cannot be read are left out, and `warn` is told why.
+    Those whose ledgers cannot be read are left out, and `warn` is called with the error.
     """
     found = []
     for info in list_ledgers(directory, warn):

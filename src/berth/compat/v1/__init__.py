@@ -767,7 +767,7 @@ def enable_v2_behavior() -> None:
 
 @_public_v1("disable_v2_behavior")
 def disable_v2_behavior() -> None:
-    """Let operations go to the default graph: what this face does from the start."""
+    """Add operations to the default graph: the initial mode of this API."""
     _mode.set_eager(False)
 
 

@@ -2,9 +2,9 @@
 
 1. The options become environment variables, which the program and all that it starts see:
    BERTH_SIM, CUDA_VISIBLE_DEVICES, BERTH_MEMORY, BERTH_GROWTH, BERTH_LOG_PLACEMENT and
-   BERTH_SOFT_PLACEMENT. What the program sets itself counts more.
+   BERTH_SOFT_PLACEMENT. What the program sets itself overrides them.
 2. The program's text tells which TensorFlow it is written for, before it runs: BERTH_API.
-3. A folder with a package `tensorflow` (`stand_in`) comes first on its path.
+3. A folder with a package `tensorflow` (`on_path`) comes first on its path.
 4. The program runs in this process, as ``__main__`` (`program`).
 """
 
@@ -44,7 +44,7 @@ _SWITCHES = {
 _FORMATTER = partial(argparse.RawDescriptionHelpFormatter, width=80)
 # Of a set width: to ask the terminal for its own loads modules for archives.
 _EPILOG = """\
-What the program sets itself counts more than these options; the log says so.
+What the program sets itself overrides these options; the log says so.
 
 examples:
   berth run --sim "4xTesla K20m" train.py --epochs 3

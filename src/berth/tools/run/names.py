@@ -2,7 +2,7 @@
 
 There are two TensorFlows: of version 1 and of version 2 (`API`). A name is a path from the
 module `tensorflow` on: ``nn.relu``, ``compat.v1.Session``, ``python.client.timeline``. The
-modules on such paths are berth's faces; their lists (``__all__``) say what is public.
+modules on such paths are berth's public API; their ``__all__`` lists the public names.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _ELSEWHERE: dict[str, Callable[[], ModuleType]] = {
     "python.client.timeline": lambda: import_module("berth.timeline"),
     "core.protobuf.config_pb2": lambda: compat.v1,
 }
-"""Modules that are no attribute of a face, or another one than there."""
-_FACES = {"v1": _ELSEWHERE["compat.v1"], "v2": _ELSEWHERE["compat.v2"]}
+"""Modules that are not attributes of the API's root, or differ from that attribute."""
+_API_ROOTS = {"v1": _ELSEWHERE["compat.v1"], "v2": _ELSEWHERE["compat.v2"]}
 # `compat.v1` as an attribute: to import it would make this a program of TensorFlow 1.
 _FOLDERS = {path.rpartition(".")[0] for path in _ELSEWHERE} | {"python", "core"}
 """Modules that only hold others."""
 _ROOTS = ("", "compat.v1", "compat.v2")
-"""The faces themselves, wherever they stand."""
+"""Paths of the APIs' root modules."""
 _OWN_TO_V1 = (
     "app",
     "contrib",
@@ -66,7 +66,7 @@ def module_at(api: API, path: str) -> ModuleType | None:
     if path in _ELSEWHERE:
         return _ELSEWHERE[path]()
     if not path:
-        return _FACES[api]()
+        return _API_ROOTS[api]()
     around, _, last = path.rpartition(".")
     if last == "version" and around in _ROOTS:
         return _version_module(api)
@@ -85,7 +85,7 @@ def _version_module(api: API) -> ModuleType:
 
 
 def version_names(api: API, path: str) -> dict[str, str]:
-    """Return what a face says of its version itself, by name.
+    """Return the version attributes of an API's root module, by name.
 
     >>> version_names("v2", ""), version_names("v2", "nn")
     ({'__version__': '2.21.0'}, {})
@@ -102,7 +102,7 @@ def is_folder(path: str) -> bool:
 
 
 def public_names(module: ModuleType) -> list[str]:
-    """List what a face offers."""
+    """List the public names of a module."""
     listed: list[str] | None = getattr(module, "__all__", None)
     if listed is not None:
         return listed
@@ -149,7 +149,7 @@ def is_own_to_v1(path: str) -> bool:
         return False
     if any(path == name or path.startswith(f"{name}.") for name in _OWN_TO_V1):
         return True
-    if find("v2", path).is_there:  # asked first: most programs need not load the other face
+    if find("v2", path).is_there:  # first: most programs need not load the other API
         return False
     # That a module is used does not say for what.
     return find("v1", path).is_there and module_at("v1", path) is None
@@ -176,10 +176,10 @@ def nearest(api: API, path: str) -> str:
 
 
 def _all_paths(api: API) -> Iterator[str]:
-    """List every name, those of the face first, and of TensorFlow 1 last."""
-    face = module_at(api, "")
-    assert face is not None
-    names = public_names(face)
+    """List every name, those of the API itself first, and of TensorFlow 1 last."""
+    root = module_at(api, "")
+    assert root is not None
+    names = public_names(root)
     yield from names
     for name in names:
         inner = module_at(api, name)

@@ -1,4 +1,4 @@
-"""Running somebody's program in this process, as Python itself would.
+"""Running the user's program in this process, as ``python program.py`` would.
 
 The program is ``__main__``: what it sees of itself (its arguments, its path, its module), what
 it leaves behind (its exit code, its tracebacks) and what it starts (other processes) are the
@@ -99,7 +99,7 @@ def _is_archive(path: str) -> bool:
 def set_path(program: Program, extra: str) -> None:
     """Put the program's own folder first on the path, and another after it."""
     is_safe = getattr(sys.flags, "safe_path", False)
-    if is_safe:  # nobody's folder comes first then
+    if is_safe:  # the program's folder is not on the path then
         sys.path.insert(0, extra)
     else:
         sys.path[0:1] = [program.folder, extra]

@@ -1,7 +1,7 @@
-"""berth in TensorFlow's place: the module `tensorflow` of a program, and those below it.
+"""The shim: a module `tensorflow`, and those below it, with berth's public names.
 
 `become_tensorflow` makes a `Shim` of the module that a program imports as TensorFlow, of
-the version that BERTH_API names (v1 or v2). It has the public names of berth's face and no
+the version that BERTH_API names (v1 or v2). It has the names of berth's public API and no
 others; a name that is not there is an error that says so, at which line, and what there is
 instead. Modules below are imported when they are asked for, by attribute too.
 """
@@ -34,13 +34,13 @@ class Shim(ModuleType):
     """One of TensorFlow's modules, with what berth has of it."""
 
     _api: API
-    _face: ModuleType | None
+    _module: ModuleType | None
 
     def stand_for(self, api: API, place: str) -> None:
         """Take the names of a module; `place` is the path from the module `tensorflow` on."""
         self._api = api
-        self._face = module_at(api, place)
-        self.__doc__ = self._face.__doc__ if self._face else "Modules of TensorFlow."
+        self._module = module_at(api, place)
+        self.__doc__ = self._module.__doc__ if self._module else "Modules of TensorFlow."
         self.__dict__.update(version_names(api, place))
 
     @property
@@ -56,8 +56,8 @@ class Shim(ModuleType):
         path = f"{self._place}.{name}".lstrip(".")
         if is_folder(path) or module_at(self._api, path) is not None:
             value: Any = import_module(f"{ROOT}.{path}")
-        elif self._face is not None and name in public_names(self._face):
-            value = getattr(self._face, name)
+        elif self._module is not None and name in public_names(self._module):
+            value = getattr(self._module, name)
         else:
             first_line = f"module {self.__name__!r} has no attribute {name!r}"
             # With a module and no name, Python does not add a suggestion of its own.
@@ -66,7 +66,7 @@ class Shim(ModuleType):
         return value
 
     def __dir__(self) -> list[str]:
-        names = public_names(self._face) if self._face else ()
+        names = public_names(self._module) if self._module else ()
         return sorted(name for name in names if not name.startswith("_"))
 
 
