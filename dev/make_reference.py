@@ -76,7 +76,9 @@ VARIABLES = {
             "`true` (default), `false`",
             "whether free regions are returned to the card to make room for a larger one",
         ),
-        "BERTH_SCRUB_MEMORY": Variable("`1`", "fill freed memory with NaN"),
+        "BERTH_SCRUB_MEMORY": Variable(
+            "`1`", "fill memory with NaN when it is freed explicitly"
+        ),
         "BERTH_LEDGER_DIR": Variable(
             "a folder (default `/dev/shm`, or the temporary folder)",
             "where the files are by which processes share simulated cards",
