@@ -1,4 +1,4 @@
-"""Operations that compute each element from those at the same place."""
+"""Element-wise operations: arithmetic, comparisons, mathematical functions, casts."""
 
 from typing import TYPE_CHECKING
 

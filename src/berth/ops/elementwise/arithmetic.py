@@ -53,7 +53,7 @@ def _squared_difference(xp: Any, attrs: Attrs) -> Callable[..., Any]:
 
 
 def _extreme(name: str) -> Callable[[Any, Attrs], Callable[..., Any]]:
-    """Make a function of NumPy's maximum or minimum, which want `out` by its name."""
+    """NumPy's maximum or minimum, which take `out` by keyword only."""
 
     def find(xp: Any, attrs: Attrs) -> Callable[..., Any]:
         extreme = getattr(xp, name)
@@ -121,7 +121,7 @@ SQUARED_DIFFERENCE = elementwise(
 
 @public("add", "math.add")
 def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x + y, element by element.
+    """Return x + y element-wise.
 
     >>> add([1, 2], 3).numpy().tolist()
     [4, 5]
@@ -141,7 +141,7 @@ def _add_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("subtract", "math.subtract")
 def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x - y, element by element.
+    """Return x - y element-wise.
 
     >>> subtract([1, 2], 3).numpy().tolist()
     [-2, -1]
@@ -157,7 +157,7 @@ def _sub_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("multiply", "math.multiply")
 def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x * y, element by element.
+    """Return x * y element-wise.
 
     >>> multiply([1, 2], [[3], [4]]).numpy().tolist()
     [[3, 6], [4, 8]]
@@ -176,7 +176,7 @@ def _mul_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("divide", "truediv", "math.divide", "math.truediv")
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x / y, element by element; integers become floats first.
+    """Return x / y element-wise (Python 3 division): integers are converted to floats.
 
     >>> truediv([1, 3], 2).numpy().tolist()
     [0.5, 1.5]
@@ -212,7 +212,7 @@ divide = truediv
 
 
 def quotient_type(dtype: DType) -> DType:
-    """Return the type that quotients have: of integers, floats."""
+    """Return the type of a true division: that of floats for integers."""
     if dtype in INEXACT:
         return dtype
     if not dtype.is_integer:
@@ -224,7 +224,7 @@ def quotient_type(dtype: DType) -> DType:
 @public("math.floordiv")
 @public_v1("floor_div", "floordiv")
 def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x / y rounded down, element by element.
+    """Return x // y element-wise, rounded towards negative infinity.
 
     >>> floordiv([7, -7], 2).numpy().tolist()
     [3, -4]
@@ -235,7 +235,7 @@ def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 @public("floormod", "math.floormod", "math.mod")
 @public_v1("mod")
 def mod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return what is left of x / y rounded down: of the sign of y.
+    """Return the remainder of floor division, x % y, element-wise: it has the sign of y.
 
     >>> mod([7, -7], 3).numpy().tolist()
     [1, 2]
@@ -253,7 +253,7 @@ def _floor_mod_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("pow", "math.pow")
 def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x to the power of y, element by element.
+    """Return x to the power of y element-wise.
 
     >>> pow([2, 3], 2).numpy().tolist()
     [4, 9]
@@ -271,7 +271,7 @@ def _pow_gradient(op: RecordedOp, grad: Any) -> Any:
 
     def of_power() -> Any:
         base = unary.conj(x)
-        # The power of nothing changes nothing, and there is no logarithm to say so.
+        # The gradient is 0 where the base has no finite logarithm, as in TensorFlow.
         has_log = (
             compare.not_equal(base, 0) if base.dtype.is_complex else compare.greater(base, 0)
         )
@@ -285,7 +285,7 @@ def _pow_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("maximum", "math.maximum")
 def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the larger of x and y, element by element.
+    """Return the maximum of x and y element-wise.
 
     >>> maximum([1, 5], 3).numpy().tolist()
     [3, 5]
@@ -301,7 +301,7 @@ def _maximum_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("minimum", "math.minimum")
 def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the smaller of x and y, element by element.
+    """Return the minimum of x and y element-wise.
 
     >>> minimum([1, 5], 3).numpy().tolist()
     [1, 3]
@@ -318,7 +318,7 @@ def _minimum_gradient(op: RecordedOp, grad: Any) -> Any:
 @public("math.squared_difference")
 @public_v1("squared_difference")
 def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return (x - y)², element by element.
+    """Return (x - y) ** 2 element-wise.
 
     >>> squared_difference([1, 5], 3).numpy().tolist()
     [4, 4]
@@ -337,7 +337,7 @@ def _squared_difference_gradient(op: RecordedOp, grad: Any) -> Any:
 def clip_by_value(
     t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
 ) -> Tensor:
-    """Return t with what lies outside of two bounds replaced by them.
+    """Clip the values of a tensor to a minimum and a maximum.
 
     >>> clip_by_value([-1.0, 0.5, 2.0], 0.0, 1.0).numpy().tolist()
     [0.0, 0.5, 1.0]

@@ -1,4 +1,4 @@
-"""Elementwise functions that need room to think: done block by block, each in the cache.
+"""Element-wise functions with intermediate results, computed in blocks that fit into the cache.
 
 What lies between is as large as a block, however large the arrays are.
 """
@@ -44,7 +44,7 @@ def by_blocks(
 
 
 def _halve(xp: Any, step: Step, length: int, inputs: Sequence[Any], out: Any) -> None:
-    """Cut arrays along their longest axis until they are small; then compute."""
+    """Split arrays along their longest axis until they are small, then compute."""
     if out.size <= length:
         out[...] = step(xp, *inputs)
         return
@@ -56,7 +56,7 @@ def _halve(xp: Any, step: Step, length: int, inputs: Sequence[Any], out: Any) ->
 
 
 def in_blocks(function: Callable[..., None], length: int | None = None) -> Callable[..., None]:
-    """Let an elementwise ``function(*inputs, out)`` do so many elements at a time.
+    """Apply an element-wise ``function(*inputs, out)`` to one block of elements at a time.
 
     All arrays have one shape. The function may make a few arrays of its own (one of these
     fits the cache if no length is given), and writes to `out` when it no longer needs the
@@ -67,7 +67,7 @@ def in_blocks(function: Callable[..., None], length: int | None = None) -> Calla
     def by_block(*arrays: Any) -> None:
         n_elements = arrays[-1].size
         length = given or _ARRAY_BYTES // arrays[-1].itemsize
-        if n_elements <= length and arrays[-1].ndim:  # NumPy makes no array of a single number
+        if n_elements <= length and arrays[-1].ndim:  # NumPy returns a scalar for rank 0
             function(*arrays)
             return
         flat = [array.reshape(-1) for array in arrays]
@@ -78,7 +78,7 @@ def in_blocks(function: Callable[..., None], length: int | None = None) -> Calla
 
 
 def polynomial(coefficients: Sequence[float], x: Any) -> Any:
-    """Return c₀ xⁿ + … + cₙ, by Horner's rule.
+    """Evaluate the polynomial c₀ xⁿ + … + cₙ by Horner's rule.
 
     >>> polynomial([1.0, 2.0, 3.0], 10.0)
     123.0

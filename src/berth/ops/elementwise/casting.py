@@ -1,4 +1,4 @@
-"""Conversions between types of elements: ``tf.cast``."""
+"""Conversions between data types: ``tf.cast``."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CAST = elementwise(
 
 @public("cast")
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
-    """Return x as elements of another type. Floats are cut off, not rounded.
+    """Cast a tensor to another data type; floats are truncated to integers.
 
     >>> cast([1.8, -1.8], "int32").numpy().tolist()
     [1, -1]
@@ -78,7 +78,7 @@ def _cast_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public_v1("to_float")
 def to_float(x: TensorLike, name: str = "ToFloat") -> Tensor:
-    """Return x as float32.
+    """Cast a tensor to float32.
 
     >>> to_float([1, 2]).dtype
     tf.float32
@@ -88,7 +88,7 @@ def to_float(x: TensorLike, name: str = "ToFloat") -> Tensor:
 
 @public_v1("to_double")
 def to_double(x: TensorLike, name: str = "ToDouble") -> Tensor:
-    """Return x as float64.
+    """Cast a tensor to float64.
 
     >>> to_double([1, 2]).dtype
     tf.float64
@@ -98,7 +98,7 @@ def to_double(x: TensorLike, name: str = "ToDouble") -> Tensor:
 
 @public_v1("to_int32")
 def to_int32(x: TensorLike, name: str = "ToInt32") -> Tensor:
-    """Return x as int32.
+    """Cast a tensor to int32.
 
     >>> to_int32([1.5]).numpy().tolist()
     [1]
@@ -108,7 +108,7 @@ def to_int32(x: TensorLike, name: str = "ToInt32") -> Tensor:
 
 @public_v1("to_int64")
 def to_int64(x: TensorLike, name: str = "ToInt64") -> Tensor:
-    """Return x as int64.
+    """Cast a tensor to int64.
 
     >>> to_int64([1.5]).dtype
     tf.int64

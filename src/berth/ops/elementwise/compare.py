@@ -1,4 +1,4 @@
-"""Comparisons, logic, and the choice between two tensors."""
+"""Comparisons, logical and bitwise operations, and ``tf.where``."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ GREATER_EQUAL = elementwise(
 
 @public("equal", "math.equal")
 def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tell where x == y.
+    """Return the truth value of x == y element-wise.
 
     >>> equal([1, 2], [1, 3]).numpy().tolist()
     [True, False]
@@ -70,7 +70,7 @@ def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @public("not_equal", "math.not_equal")
 def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tell where x != y.
+    """Return the truth value of x != y element-wise.
 
     >>> not_equal([1, 2], [1, 3]).numpy().tolist()
     [False, True]
@@ -80,7 +80,7 @@ def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @public("less", "math.less")
 def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tell where x < y.
+    """Return the truth value of x < y element-wise.
 
     >>> less([1, 2, 3], 2).numpy().tolist()
     [True, False, False]
@@ -90,7 +90,7 @@ def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @public("less_equal", "math.less_equal")
 def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tell where x <= y.
+    """Return the truth value of x <= y element-wise.
 
     >>> less_equal([1, 2, 3], 2).numpy().tolist()
     [True, True, False]
@@ -100,7 +100,7 @@ def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @public("greater", "math.greater")
 def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tell where x > y.
+    """Return the truth value of x > y element-wise.
 
     >>> greater([1, 2, 3], 2).numpy().tolist()
     [False, False, True]
@@ -110,7 +110,7 @@ def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @public("greater_equal", "math.greater_equal")
 def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tell where x >= y.
+    """Return the truth value of x >= y element-wise.
 
     >>> greater_equal([1, 2, 3], 2).numpy().tolist()
     [False, True, True]
@@ -157,7 +157,7 @@ BITWISE_XOR = elementwise(
 
 @public("logical_and", "math.logical_and")
 def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tell where both are true.
+    """Logical AND of x and y, element-wise.
 
     >>> logical_and([True, False], True).numpy().tolist()
     [True, False]
@@ -167,7 +167,7 @@ def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
 @public("logical_or", "math.logical_or")
 def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Tell where at least one is true.
+    """Logical OR of x and y, element-wise.
 
     >>> logical_or([True, False], True).numpy().tolist()
     [True, True]
@@ -177,7 +177,7 @@ def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @public("logical_not", "math.logical_not")
 def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
-    """Tell where x is false.
+    """Logical NOT of x, element-wise.
 
     >>> logical_not([True, False]).numpy().tolist()
     [False, True]
@@ -188,7 +188,7 @@ def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
 @public("math.logical_xor")
 @public_v1("logical_xor")
 def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tensor:
-    """Tell where exactly one is true.
+    """Logical XOR of x and y, element-wise.
 
     >>> logical_xor([True, False], True).numpy().tolist()
     [False, True]
@@ -199,7 +199,7 @@ def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tenso
 
 @public("bitwise.bitwise_and")
 def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the bits that are set in both.
+    """Bitwise AND of x and y, element-wise.
 
     >>> bitwise_and([6, 1], 3).numpy().tolist()
     [2, 1]
@@ -209,7 +209,7 @@ def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
 @public("bitwise.bitwise_or")
 def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the bits that are set in at least one.
+    """Bitwise OR of x and y, element-wise.
 
     >>> bitwise_or([6, 1], 3).numpy().tolist()
     [7, 3]
@@ -219,7 +219,7 @@ def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @public("bitwise.bitwise_xor")
 def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the bits that are set in exactly one.
+    """Bitwise XOR of x and y, element-wise.
 
     >>> bitwise_xor([6, 1], 3).numpy().tolist()
     [5, 2]
@@ -228,7 +228,7 @@ def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
 
 def both(x: Any, y: Any) -> Tensor:
-    """Do what ``x & y`` does: logic for truth values, bits for integers."""
+    """``x & y`` of tensors: logical for booleans, bitwise for integers."""
     if bool_ in (type_of(x), type_of(y)):
         return apply(LOGICAL_AND, (x, y), {}, "and")
     with scope("and"):
@@ -236,7 +236,7 @@ def both(x: Any, y: Any) -> Tensor:
 
 
 def either(x: Any, y: Any) -> Tensor:
-    """Do what ``x | y`` does: logic for truth values, bits for integers."""
+    """``x | y`` of tensors: logical for booleans, bitwise for integers."""
     if bool_ in (type_of(x), type_of(y)):
         return apply(LOGICAL_OR, (x, y), {}, "or")
     with scope("or"):
@@ -244,7 +244,7 @@ def either(x: Any, y: Any) -> Tensor:
 
 
 def one_of(x: Any, y: Any) -> Tensor:
-    """Do what ``x ^ y`` does: logic for truth values, bits for integers."""
+    """``x ^ y`` of tensors: logical for booleans, bitwise for integers."""
     with scope("xor") as inner:
         x = _first(x, y)
         if bool_ in (type_of(x), type_of(y)):
@@ -253,7 +253,7 @@ def one_of(x: Any, y: Any) -> Tensor:
 
 
 def _first(x: Any, y: Any) -> Any:
-    """Return the first operand as a tensor: it is plain if the second one's class was asked."""
+    """Return the first operand as a tensor; in ``array & tensor`` it is not one yet."""
     return x if type_of(x) else convert(x, type_of(y), "x")
 
 
@@ -261,7 +261,7 @@ def _first(x: Any, y: Any) -> Any:
 
 
 def _selected(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    """Choose by element, by row if the condition is a vector, or all at once."""
+    """Select by element, by row if the condition is a vector, or all if it is a scalar."""
     condition, then, other = inputs
     at_run = (
         "'then' and 'else' must have the same size.  but received: "
@@ -317,7 +317,7 @@ def _select_gradient(op: RecordedOp, grad: Any) -> Any:
     condition = op.inputs[0]
     if is_known(condition.dims) and condition.dims in ((), grad.dims):
         return None, *chosen_gradients(condition, grad, grad, grad)
-    nothing = filling.zeros_like(grad)  # a vector chooses rows here, which nothing else does
+    nothing = filling.zeros_like(grad)  # only Select takes a vector that selects rows
     return (
         None,
         lambda: gathering.where(condition, grad, nothing),
@@ -326,7 +326,7 @@ def _select_gradient(op: RecordedOp, grad: Any) -> Any:
 
 
 def chosen_gradients(is_x: Any, x: Any, y: Any, grad: Any) -> tuple[Any, Any]:
-    """Give each element's gradient to the operand that it was chosen from."""
+    """Return the gradients of both operands, 0 where the other one was selected."""
     return (
         lambda: broadcasting.sum_like(gathering.where_v2(is_x, grad, 0), x),
         lambda: broadcasting.sum_like(gathering.where_v2(is_x, 0, grad), y),

@@ -1,4 +1,4 @@
-"""Complex numbers, made of their parts and taken apart."""
+"""Complex numbers: real and imaginary part, angle, and construction from parts."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ ANGLE = elementwise("Angle", "input:T", _angle, COMPLEX, _part_type)
 
 @public("complex")
 def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
-    """Make complex numbers of their real and imaginary parts.
+    """Convert real and imaginary parts to complex numbers.
 
     >>> complex([1.0, 2.0], [0.0, -1.0]).numpy().tolist()
     [(1+0j), (2-1j)]
@@ -87,7 +87,7 @@ def _join_gradient(op: RecordedOp, grad: Any) -> Any:
 @public("math.real")
 @public_v1("real")
 def real(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the real part of numbers; real ones as they are.
+    """Return the real part of a tensor; real tensors are returned as they are.
 
     >>> real([1 + 2j, 3]).numpy().tolist()
     [1.0, 3.0]
@@ -106,7 +106,7 @@ def _real_part_gradient(op: RecordedOp, grad: Any) -> Any:
 @public("math.imag")
 @public_v1("imag")
 def imag(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the imaginary part of numbers: 0 of real ones.
+    """Return the imaginary part of a tensor, 0 for real ones.
 
     >>> imag([1 + 2j, 3]).numpy().tolist()
     [2.0, 0.0]
@@ -125,7 +125,7 @@ def _imaginary_part_gradient(op: RecordedOp, grad: Any) -> Any:
 @public("math.angle")
 @public_v1("angle")
 def angle(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the angle of numbers in the complex plane: 0 or π of real ones.
+    """Return the argument (angle) of complex numbers, in radians; 0 or π for real ones.
 
     >>> angle([1.0, -1.0]).numpy().tolist()
     [0.0, 3.1415927410125732]
@@ -141,7 +141,7 @@ def angle(input: TensorLike, name: str | None = None) -> Tensor:
 
 @gradient(ANGLE)
 def _angle_gradient(op: RecordedOp, grad: Any) -> Any:
-    """Turning to the side changes the angle most: i z / |z|²."""
+    """Gradient of the angle by z: i z / |z|²."""
     x, y = real(op.inputs[0]), imag(op.inputs[0])
     slope = grad / (unary.square(x) + unary.square(y))
     return complex(-y * slope, x * slope)

@@ -1,4 +1,4 @@
-"""The gamma function's logarithm and its derivatives, and the zeta function."""
+"""Gamma and zeta functions: lgamma, digamma, polygamma, zeta."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _digamma(xp: Any, x: Any) -> Any:
 
 
 def _hurwitz(xp: Any, x: Any, q: Any) -> Any:
-    """Return Σ (q + k)^-x, x > 1: some terms, and Euler and Maclaurin's for the rest."""
+    """Return Σ (q + k)^-x for x > 1: direct terms, then the Euler-Maclaurin formula."""
     total = xp.zeros_like(q)
     t = xp.where(q < _LOWEST, xp.nan, q)
     lowest = float(xp.nanmin(xp.append(t, 0.0)))
@@ -171,7 +171,7 @@ ZETA = elementwise("Zeta", "x:T q:T", by_blocks(_zeta, 8), _WIDE)
 @public("math.lgamma")
 @public_v1("lgamma")
 def lgamma(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the logarithm of the size of Γ(x), element by element.
+    """Logarithm of the absolute value of the gamma function of x, element-wise.
 
     >>> lgamma([1.0, 2.0, 0.0]).numpy().tolist()
     [0.0, 0.0, inf]
@@ -187,7 +187,7 @@ def _lgamma_gradient(op: RecordedOp, grad: Any) -> Any:
 @public("math.digamma")
 @public_v1("digamma")
 def digamma(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the derivative of `lgamma`, element by element.
+    """Digamma function, the derivative of `lgamma`, element-wise.
 
     >>> digamma([1.0]).numpy().tolist()
     [-0.5772156715393066]
@@ -204,7 +204,7 @@ def _digamma_gradient(op: RecordedOp, grad: Any) -> Any:
 @public("math.polygamma")
 @public_v1("polygamma")
 def polygamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the derivative of `digamma` of order a at x, element by element.
+    """Polygamma function of order a, the a-th derivative of `digamma`, at x, element-wise.
 
     >>> polygamma([1.0], [1.0]).numpy().tolist()
     [1.644934058189392]
@@ -214,7 +214,7 @@ def polygamma(a: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
 
 @gradient(POLYGAMMA)
 def _polygamma_gradient(op: RecordedOp, grad: Any) -> Any:
-    """The order is no number to differentiate by; TensorFlow gives None too."""
+    """Gradient by x only, as in TensorFlow: the order is not differentiable."""
     order, x = op.inputs
     return None, sum_like(grad * polygamma(order + 1, x), x)
 
@@ -222,7 +222,7 @@ def _polygamma_gradient(op: RecordedOp, grad: Any) -> Any:
 @public("math.zeta")
 @public_v1("zeta")
 def zeta(x: TensorLike, q: Any, name: str | None = None) -> Tensor:
-    """Return Hurwitz's zeta function, the sum of (q + k)^-x for k = 0, 1, …
+    """Hurwitz zeta function, the sum of (q + k) ** -x for k = 0, 1, …, element-wise.
 
     >>> zeta([2.0], [1.0]).numpy().tolist()
     [1.644934058189392]
@@ -232,6 +232,6 @@ def zeta(x: TensorLike, q: Any, name: str | None = None) -> Tensor:
 
 @gradient(ZETA)
 def _zeta_gradient(op: RecordedOp, grad: Any) -> Any:
-    """By q only, as in TensorFlow."""
+    """Gradient by q only, as in TensorFlow."""
     x, q = op.inputs
     return None, sum_like(grad * -x * zeta(x + 1, q), q)

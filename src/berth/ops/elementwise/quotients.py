@@ -1,4 +1,4 @@
-"""Divisions and products that say what happens at 0, and other ways to round a quotient."""
+"""Divisions and products that define the result at 0, and quotients rounded in other ways."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ MUL_NO_NAN = elementwise("MulNoNan", "x:T y:T", by_blocks(_multiply_no_nan), INE
 
 @public("math.xlogy")
 def xlogy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x log(y), and 0 where x is, element by element.
+    """Return x * log(y) element-wise, 0 where x is 0.
 
     >>> xlogy([0.0, 2.0], [0.0, 1.0]).numpy().tolist()
     [0.0, 0.0]
@@ -68,13 +68,13 @@ def _xlogy_gradient(op: RecordedOp, grad: Any) -> Any:
 
 
 def _unless_zero(x: Any) -> Any:
-    """Return 1 where x is not 0, and 0 there."""
+    """Return 1 where x is not 0, and 0 elsewhere."""
     return cast(compare.not_equal(x, filling.zeros_like(x)), x.dtype.base_dtype)
 
 
 @public("math.xlog1py")
 def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x log(1 + y), and 0 where x is, element by element.
+    """Return x * log1p(y) element-wise, 0 where x is 0.
 
     >>> xlog1py([0.0, 2.0], [-1.0, 0.0]).numpy().tolist()
     [0.0, 0.0]
@@ -93,7 +93,7 @@ def _xlog1py_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("math.xdivy")
 def xdivy(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x / y, and 0 where x is, element by element.
+    """Return x / y element-wise, 0 where x is 0.
 
     >>> xdivy([0.0, 1.0], [0.0, 2.0]).numpy().tolist()
     [0.0, 0.5]
@@ -112,7 +112,7 @@ def _xdivy_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public_v1("div")
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x / y as Python 2 did, element by element: integers are rounded down.
+    """Return x / y element-wise with Python 2's semantics: integers are rounded down.
 
     >>> div([7, -7], 2).numpy().tolist()
     [3, -4]
@@ -126,7 +126,7 @@ def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 @public("math.divide_no_nan")
 @public_v1("div_no_nan")
 def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x / y, and 0 where y is, element by element; integers become floats first.
+    """Return x / y element-wise, 0 where y is 0; integers are converted to floats.
 
     >>> divide_no_nan([1.0, 3.0], [0.0, 2.0]).numpy().tolist()
     [0.0, 1.5]
@@ -153,7 +153,7 @@ def _div_no_nan_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("math.multiply_no_nan")
 def multiply_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x * y, and 0 where y is, whatever x is, element by element.
+    """Return x * y element-wise, 0 where y is 0 even if x is NaN or infinite.
 
     >>> multiply_no_nan([float("inf"), 2.0], [0.0, 3.0]).numpy().tolist()
     [0.0, 6.0]
@@ -172,7 +172,7 @@ def _mul_no_nan_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("math.reciprocal_no_nan")
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return 1 / x, and 0 where x is, element by element.
+    """Return 1 / x element-wise, 0 where x is 0.
 
     >>> reciprocal_no_nan([2.0, 0.0]).numpy().tolist()
     [0.5, 0.0]
@@ -211,7 +211,7 @@ NEXT_AFTER = elementwise("NextAfter", "x1:T x2:T", "nextafter", (float32, float6
 
 @public("truncatediv")
 def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x / y rounded towards 0, element by element.
+    """Return x / y element-wise, rounded towards zero.
 
     >>> truncatediv([7, -7], [2, 2]).numpy().tolist()
     [3, -3]
@@ -221,7 +221,7 @@ def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor
 
 @public("truncatemod")
 def truncatemod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return what is left of x / y rounded towards 0: of the sign of x.
+    """Return the remainder of truncated division, element-wise: it has the sign of x.
 
     >>> truncatemod([7, -7], [2, 2]).numpy().tolist()
     [1, -1]
@@ -239,7 +239,7 @@ def _truncate_mod_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("realdiv")
 def realdiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x / y for floats and complex numbers, element by element.
+    """Return x / y element-wise for floats and complex numbers.
 
     >>> realdiv([1.0], [2.0]).numpy().tolist()
     [0.5]
@@ -248,7 +248,7 @@ def realdiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 
 def floor_div(x: Any, y: Any, name: str | None = None) -> Any:
-    """Return x / y rounded down, element by element, as `floordiv`.
+    """Return x // y element-wise, rounded towards negative infinity, as `floordiv`.
 
     >>> floor_div([7, -7], [2, 2]).numpy().tolist()
     [3, -4]
@@ -259,7 +259,7 @@ def floor_div(x: Any, y: Any, name: str | None = None) -> Any:
 @public("math.rint")
 @public_v1("rint")
 def rint(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return x rounded to the nearest integer, halves to the even, element by element.
+    """Round x to the nearest integer, halves to even, element-wise.
 
     >>> rint([0.5, 1.5, -1.7]).numpy().tolist()
     [0.0, 2.0, -2.0]
@@ -269,7 +269,7 @@ def rint(x: TensorLike, name: str | None = None) -> Tensor:
 
 @public("math.nextafter")
 def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
-    """Return the number after x1 in the direction of x2, element by element.
+    """Return the next representable number after x1 towards x2, element-wise.
 
     >>> nextafter([1.0], [2.0]).numpy().tolist()
     [1.0000001192092896]

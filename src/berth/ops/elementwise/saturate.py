@@ -1,4 +1,4 @@
-"""Conversions to types that hold less: what does not fit becomes the nearest that does."""
+"""Saturating casts: values out of the range of a type become its limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from berth.public import public
 
 @public("saturate_cast")
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
-    """Return numbers as elements of another type; those that do not fit as its limits.
+    """Cast a tensor to another type; values out of its range become its limits.
 
     >>> saturate_cast([-5.0, 7.5, 300.0], "uint8").numpy().tolist()
     [0, 7, 255]
@@ -35,9 +35,9 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
 
 
 def _within(limit: Any, dtype: DType) -> Any:
-    """Return the number of a type that is nearest to a limit, and not beyond it."""
+    """Return the value of a type nearest to a limit, and not beyond it."""
     exact, least, most = (np.asarray(n).item() for n in (limit, dtype.min, dtype.max))
-    if exact <= least:  # Python compares whatever numbers without rounding
+    if exact <= least:  # Python compares ints and floats exactly
         return dtype.min
     if exact >= most:
         return dtype.max

@@ -1,4 +1,4 @@
-"""The bits of integers moved to the left or to the right.
+"""Bit shifts of integers.
 
 As in TensorFlow, by 0 bits at least, and at most by all but one.
 """
@@ -25,7 +25,7 @@ def _shift_right(xp: Any, x: Any, y: Any) -> Any:
 
 
 def _places(xp: Any, y: Any) -> Any:
-    number = y.dtype.type  # NumPy 1 makes floats of unsigned and of Python's integers
+    number = y.dtype.type  # NumPy 1 promotes uint64 with a Python int to float
     return xp.clip(y, number(0), number(8 * y.dtype.itemsize - 1))
 
 
@@ -39,7 +39,7 @@ RIGHT_SHIFT = elementwise(
 
 @public("bitwise.left_shift")
 def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Move the bits of x to the left by y places.
+    """Shift the bits of x to the left by y, element-wise.
 
     >>> left_shift([1, 3], 2).numpy().tolist()
     [4, 12]
@@ -49,7 +49,7 @@ def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
 
 @public("bitwise.right_shift")
 def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Move the bits of x to the right by y places; those of the sign come after them.
+    """Arithmetic shift of the bits of x to the right by y, element-wise: the sign is kept.
 
     >>> right_shift([12, -12], 2).numpy().tolist()
     [3, -3]

@@ -1,4 +1,4 @@
-"""The error function and its relatives.
+"""Error function, its complement, and their inverses.
 
 NumPy has none of them. They are W. J. Cody's rational approximations (1969) and, for the
 inverse, M. J. Wichura's (AS 241, 1988): exact to the last digits of float64.
@@ -111,7 +111,7 @@ def _ratio(both: tuple[tuple[float, ...], tuple[float, ...]], x: Any) -> Any:
 
 
 def _widened(xp: Any, x: Any) -> Any:
-    """Return floats in which to compute: half floats are too short for it."""
+    """Return floats to compute in: float16 is not precise enough."""
     return x.astype(np.float32) if x.dtype == np.float16 else x
 
 
@@ -121,12 +121,12 @@ def _near_zero(xp: Any, x: Any) -> Any:
 
 
 def _complement(xp: Any, size: Any) -> Any:
-    """Return 1 - erf(size) for a size that is not small."""
+    """Return 1 - erf(x) for an x that is positive and not small."""
     middle = _ratio(_ERFC_MIDDLE, xp.clip(size, _NEAR, _FAR))
     beyond = xp.clip(size, _FAR, _VANISHES)
     inverse = 1 / (beyond * beyond)
     far = (_ONE_OVER_ROOT_PI - inverse * _ratio(_ERFC_FAR, inverse)) / beyond
-    # exp(-size²), from a short number whose square is exact and a small rest
+    # exp(-size²), split into a short number, whose square is exact, and a remainder
     size = xp.minimum(size, _VANISHES)
     short = xp.trunc(size * 16) / 16
     rest = (size - short) * (size + short)
@@ -141,7 +141,7 @@ def _erf(xp: Any, x: Any) -> Any:
 
 
 def _erfc_of_float32(xp: Any, x: Any) -> Any:
-    """Return 1 - erf(x) to six digits, without branches: an eighth of the time."""
+    """Return 1 - erf(x) to six digits, without branches: it takes an eighth of the time."""
     size = xp.clip(xp.absolute(x), 0, _VANISHES_IN_FLOAT32)
     near = 1 / (1 + size / 2)
     short = xp.trunc(size * 16) / 16
@@ -170,7 +170,7 @@ ERFC = elementwise("Erfc", "x:T", by_blocks(_erfc), FLOATING)
 @public("math.erf")
 @public_v1("erf")
 def erf(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the error function of x, element by element: 2/√π ∫₀ˣ exp(-t²) dt.
+    """Gauss error function of x, 2/√π ∫₀ˣ exp(-t²) dt, element-wise.
 
     >>> erf([0.0, 10.0]).numpy().tolist()
     [0.0, 1.0]
@@ -186,7 +186,7 @@ def _erf_gradient(op: RecordedOp, grad: Any) -> Any:
 @public("math.erfc")
 @public_v1("erfc")
 def erfc(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return 1 - erf(x), exact where that is small, element by element.
+    """Complementary error function, 1 - erf(x), accurate where that is small, element-wise.
 
     >>> erfc([0.0, -10.0]).numpy().tolist()
     [1.0, 2.0]
@@ -270,7 +270,7 @@ _QUANTILE_FAR_TAIL = (
 
 
 def _quantile(xp: Any, centred: Any, tail: Any) -> Any:
-    """Return where the normal distribution reaches p, of p - 1/2 and of min(p, 1 - p)."""
+    """Quantile of the standard normal distribution, from p - 1/2 and min(p, 1 - p)."""
     middle = centred * _ratio(_QUANTILE_MIDDLE, 0.180625 - centred * centred)
     root = xp.sqrt(-xp.log(tail))
     near = _ratio(_QUANTILE_TAIL, xp.minimum(root, 5.0) - 1.6)
@@ -296,7 +296,7 @@ NDTRI = elementwise("Ndtri", "x:T", by_blocks(_ndtri, 8), FLOATING)
 
 @public("math.erfinv")
 def erfinv(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return what has x as its error function, element by element.
+    """Inverse error function of x, element-wise.
 
     >>> erfinv([0.0, 1.0]).numpy().tolist()
     [0.0, inf]
@@ -311,7 +311,7 @@ def _erfinv_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("math.ndtri")
 def ndtri(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return where the standard normal distribution reaches x, element by element.
+    """Quantile of the standard normal distribution at x, element-wise.
 
     >>> ndtri([0.5, 0.0]).numpy().tolist()
     [0.0, -inf]
@@ -326,7 +326,7 @@ def _ndtri_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("math.erfcinv")
 def erfcinv(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return what has x as its complementary error function, element by element.
+    """Inverse complementary error function of x, element-wise.
 
     >>> erfcinv([2.0, 0.0]).numpy().tolist()
     [-inf, inf]

@@ -1,4 +1,4 @@
-"""Functions of angles, and of areas under the hyperbola, with their inverses."""
+"""Trigonometric and hyperbolic functions, and their inverses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ATANH = elementwise("Atanh", "x:T", "arctanh", INEXACT)
 
 @public("tan", "math.tan")
 def tan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the tangent of x, in radians, element by element.
+    """Tangent of x, in radians, element-wise.
 
     >>> tan([0.0]).numpy().tolist()
     [0.0]
@@ -43,7 +43,7 @@ def _tan_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("asin", "math.asin")
 def asin(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the angle from -π/2 to π/2 whose sine is x, element by element.
+    """Inverse sine of x, from -π/2 to π/2, element-wise.
 
     >>> asin([0.0, 2.0]).numpy().tolist()
     [0.0, nan]
@@ -58,7 +58,7 @@ def _asin_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("acos", "math.acos")
 def acos(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the angle from 0 to π whose cosine is x, element by element.
+    """Inverse cosine of x, from 0 to π, element-wise.
 
     >>> acos([1.0, 2.0]).numpy().tolist()
     [0.0, nan]
@@ -73,7 +73,7 @@ def _acos_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("atan", "math.atan")
 def atan(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the angle from -π/2 to π/2 whose tangent is x, element by element.
+    """Inverse tangent of x, from -π/2 to π/2, element-wise.
 
     >>> atan([0.0]).numpy().tolist()
     [0.0]
@@ -88,7 +88,7 @@ def _atan_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("atan2", "math.atan2")
 def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the angle from -π to π of the point (x, y), element by element.
+    """Inverse tangent of y / x in the quadrant of the point (x, y), element-wise.
 
     >>> atan2([0.0, 0.0], [1.0, -1.0]).numpy().tolist()
     [0.0, 3.1415927410125732]
@@ -105,7 +105,7 @@ def _atan2_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("sinh", "math.sinh")
 def sinh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return (exp(x) - exp(-x)) / 2, element by element.
+    """Hyperbolic sine of x, element-wise.
 
     >>> sinh([0.0]).numpy().tolist()
     [0.0]
@@ -120,7 +120,7 @@ def _sinh_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("cosh", "math.cosh")
 def cosh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return (exp(x) + exp(-x)) / 2, element by element.
+    """Hyperbolic cosine of x, element-wise.
 
     >>> cosh([0.0]).numpy().tolist()
     [1.0]
@@ -135,7 +135,7 @@ def _cosh_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("asinh", "math.asinh")
 def asinh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return what has x as its `sinh`, element by element.
+    """Inverse hyperbolic sine of x, element-wise.
 
     >>> asinh([0.0]).numpy().tolist()
     [0.0]
@@ -150,7 +150,7 @@ def _asinh_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("acosh", "math.acosh")
 def acosh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return what is not negative and has x as its `cosh`, element by element.
+    """Inverse hyperbolic cosine of x, element-wise.
 
     >>> acosh([1.0, 0.5]).numpy().tolist()
     [0.0, nan]
@@ -165,7 +165,7 @@ def _acosh_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("atanh", "math.atanh")
 def atanh(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return what has x as its `tanh`, element by element.
+    """Inverse hyperbolic tangent of x, element-wise.
 
     >>> atanh([0.0, 1.0]).numpy().tolist()
     [0.0, inf]

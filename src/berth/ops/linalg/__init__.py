@@ -1,1 +1,1 @@
-"""Products, factors and diagonals of matrices."""
+"""Linear algebra: products, decompositions, linear systems, diagonals."""

@@ -1,4 +1,4 @@
-"""Diagonals of matrices: taken out, put in, cut off at.
+"""Diagonals of matrices: MatrixDiag, MatrixDiagPart, MatrixSetDiag, MatrixBandPart.
 
 A diagonal has a number: 0 is the main one, those above are positive, those below negative.
 Several next to each other are a *band*, packed into rows: the uppermost first, each as long
@@ -34,7 +34,7 @@ _ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
 class Band(NamedTuple):
-    """The diagonals from one to another."""
+    """A band: the diagonals from `lower` to `upper`."""
 
     lower: int
     upper: int
@@ -81,7 +81,7 @@ def _packed_dims(band: Band, longest: int | None) -> tuple[int | None, ...]:
 
 
 def one_diagonal(matrices: Any, number: int) -> Any:
-    """Return one diagonal of each matrix, as a view that can be written to."""
+    """Return one diagonal of each matrix, as a writable view."""
     *batch, rows, columns = matrices.shape
     length = max(min(rows + min(number, 0), columns - max(number, 0)), 0)
     start = number if number >= 0 else -number * columns
@@ -90,7 +90,7 @@ def one_diagonal(matrices: Any, number: int) -> Any:
 
 
 def _pairs(matrices: Any, packed: Any, band: Band, align: str) -> Iterator[tuple[Any, Any]]:
-    """Pair each diagonal of matrices with its place in a packed band."""
+    """Pair each diagonal of matrices with its row in a packed band."""
     above, below = (side == "LEFT" for side in align.split("_"))
     rows = packed if band.n_diagonals > 1 else packed[..., None, :]
     for row, number in enumerate(range(band.upper, band.lower - 1, -1)):
@@ -102,7 +102,7 @@ def _pairs(matrices: Any, packed: Any, band: Band, align: str) -> Iterator[tuple
 
 
 def fill_and_copy(copyto: Any, fill: tuple[Any, Any], pairs: Sequence[Any]) -> None:
-    """Fill an array, and copy what belongs to places in it."""
+    """Fill an array with a value, then copy arrays into views of it."""
     copyto(*fill)
     copy_each(copyto, pairs)
 

@@ -1,4 +1,4 @@
-"""Sums of products over axes that have names: einsum, and tensordot.
+"""Einsum: sums of products over labelled axes, computed as matrix products.
 
 An equation like ``"bij,bjk->bik"`` is read into *labels*, one for each axis; ``...`` is a
 label too, for any number of axes, which broadcast. Every contraction is made of steps:
@@ -45,7 +45,7 @@ _TYPES = (*FLOATING, int16, int32, int64, *COMPLEX)
 
 
 def read_labels(text: str, equation: str | None = None) -> Labels:
-    """Read one side of an equation.
+    """Parse the labels of one tensor in an equation.
 
     >>> read_labels("a...b")
     ('a', '...', 'b')
@@ -57,17 +57,17 @@ def read_labels(text: str, equation: str | None = None) -> Labels:
 
 
 def write(labels: Sequence[str]) -> str:
-    """Write labels as in an equation."""
+    """Format labels as in an equation."""
     return "".join(labels)
 
 
 def without(labels: Sequence[str], *dropped: str) -> Labels:
-    """Return labels without some."""
+    """Return the labels that are not among others."""
     return tuple(label for label in labels if label not in dropped)
 
 
 def unique(labels: Sequence[str]) -> Labels:
-    """Return labels without those that were there before, an ellipsis first."""
+    """Return labels without duplicates, an ellipsis first."""
     once = dict.fromkeys(labels)
     dots = (ELLIPSIS,) if ELLIPSIS in once else ()
     return (*dots, *without(tuple(once), ELLIPSIS))
@@ -77,7 +77,7 @@ def unique(labels: Sequence[str]) -> Labels:
 
 
 class _Sizes:
-    """The sizes of labels, collected from tensors."""
+    """The sizes of labels, collected from the shapes of tensors."""
 
     def __init__(self) -> None:
         self.of: dict[str, int | None] = {}
@@ -131,7 +131,7 @@ def _contracted_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputTy
 
 
 class _Matrix(NamedTuple):
-    """How a tensor becomes matrices: a view of it, copied first where there is none."""
+    """How a tensor becomes a batch of matrices: as a view, or as a copy if there is none."""
 
     turn: tuple[int, ...]
     shape: tuple[int, ...]
@@ -152,7 +152,7 @@ class _Product(NamedTuple):
 
 
 def _plan(equation: str, dims: Sequence[Sequence[int]]) -> _Product:
-    """Divide labels into those of batches, rows, columns, and those to sum over."""
+    """Classify labels as batch, row, column and summed labels."""
     left, _, right = equation.partition("->")
     a, b = (without(read_labels(text), ELLIPSIS) for text in left.split(","))
     output = without(read_labels(right), ELLIPSIS)
@@ -188,14 +188,14 @@ def _plan(equation: str, dims: Sequence[Sequence[int]]) -> _Product:
 def _as_matrices(
     labels: Labels, sizes: Sequence[int], groups: Sequence[Labels], n_dots: int
 ) -> _Matrix:
-    """Put the axes of batches first, and make rows and columns of the other two groups."""
+    """Put batch axes first, and flatten the two other groups into rows and columns."""
     batch, *matrix = groups
     own_dots = len(sizes) - len(labels)
     size = dict(zip(labels, sizes[own_dots:], strict=True))
     turn = (own_dots + labels.index(label) for group in groups for label in group)
     front = (1,) * (n_dots - own_dots) + tuple(sizes[:own_dots])
     merged = (math.prod(size[label] for label in group) for group in matrix)
-    # Axes that lie apart cannot be one; and fast products want theirs to lie innermost.
+    # Axes that are not adjacent cannot be merged; BLAS needs a matrix axis innermost.
     is_apart = not all(write(group) in write(labels) for group in matrix)
     return _Matrix(
         (*range(own_dots), *turn),
@@ -205,7 +205,7 @@ def _as_matrices(
 
 
 def _is_product_of_elements(equation: str) -> bool:
-    """Tell whether nothing is summed over."""
+    """Return whether nothing is summed."""
     left, _, right = equation.partition("->")
     return set(left) - {","} <= set(right)
 
@@ -213,7 +213,7 @@ def _is_product_of_elements(equation: str) -> bool:
 def _contraction_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for room to turn tensors in, where the axes of a matrix lie apart."""
+    """Scratch memory for transposed copies, where the axes of a matrix are not adjacent."""
     equation = attrs["equation"]
     if len(inputs) == 1 or _is_product_of_elements(equation):
         return ()
@@ -268,7 +268,7 @@ def _bind_elements(launch: Launch) -> Call:
 
 
 def _bind_turn(launch: Launch) -> Call:
-    """Put axes in another order; of equal labels, take or fill the diagonal."""
+    """Permute axes; for repeated labels, take or fill the diagonal."""
     left, _, right = launch.attrs["equation"].partition("->")
     target = read_labels(right)
     once = write(unique(target))
@@ -286,7 +286,7 @@ def _turn(copyto: Any, cleared: Any, place: Any, taken: Any) -> None:
 
 
 def _flops(inputs: Sequence[Typed], outputs: Sequence[Typed]) -> float:
-    """Count as for matrices: m·k, k·n and m·n elements make 2·m·k·n calculations."""
+    """Count 2·m·k·n operations, from m·k, k·n and m·n elements."""
     n_elements = [math.prod(t.dims or ()) for t in (*inputs, *outputs)]  # type: ignore[arg-type]
     return 2.0 * math.sqrt(math.prod(n_elements)) if len(inputs) == 2 else 0.0
 
@@ -324,7 +324,7 @@ def _einsum_gradient(op: RecordedOp, grad: Any) -> Any:
 
 
 def _by_one(output: str, other: str, own: str, grad: Any, factor: Any, tensor: Any) -> Any:
-    """Multiply what arrives with the other factor, and sum where `tensor` was stretched."""
+    """Gradient of one factor: `grad` times the other, summed where `tensor` was broadcast."""
     if ELLIPSIS not in output:
         return apply(EINSUM, (grad, conj(factor)), {"equation": f"{output},{other}->{own}"})
     wide = ELLIPSIS + write(without(read_labels(own), ELLIPSIS))

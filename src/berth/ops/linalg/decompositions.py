@@ -1,4 +1,4 @@
-"""Matrix decompositions: QR, singular values, eigenvalues, as LAPACK computes them."""
+"""Matrix decompositions: QR, SVD and eigenvalues, computed by LAPACK."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ SELF_ADJOINT_EIG = matrix_op(
 
 
 class Qr(NamedTuple):
-    """An orthogonal and a triangular factor."""
+    """Factors of a QR decomposition: orthogonal and upper triangular."""
 
     q: Any
     r: Any
@@ -119,7 +119,7 @@ class Qr(NamedTuple):
 @public("linalg.qr")
 @public_v1("qr")
 def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) -> Qr:
-    """Return matrices as products of one with orthonormal columns and an upper triangular one.
+    """QR decomposition of matrices, x = q r: q has orthonormal columns, r is upper triangular.
 
     >>> qr([[1.0, 0.0], [0.0, 1.0]]).r.numpy().shape
     (2, 2)
@@ -129,7 +129,7 @@ def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) 
 
 @gradient(QR)
 def _qr_gradient(op: RecordedOp, grad_q: Any, grad_r: Any) -> Any:
-    """Of matrices with at least as many rows as columns, and square or reduced factors."""
+    """Gradient for at least as many rows as columns, with square or reduced factors."""
     q, r = op.outputs
     dims = op.inputs[0].dims
     if dims is None or None in dims[-2:]:
@@ -158,7 +158,7 @@ def svd(
     compute_uv: bool = True,
     name: str | None = None,
 ) -> Any:
-    """Return singular values s, and u and v with u diag(s) vᴴ = x unless only s is asked for.
+    """Singular value decomposition, x = u diag(s) vᴴ: s, u, v, or s alone.
 
     >>> svd([[0.0, 2.0], [1.0, 0.0]], compute_uv=False).numpy().tolist()
     [2.0, 1.0]
@@ -176,7 +176,7 @@ def svd(
 def _svd_gradient(
     op: RecordedOp, grad_values: Any, grad_left: Any = None, grad_right: Any = None
 ) -> Any:
-    """U (diag(grad_s) + …) Vᴴ; of the vectors of real matrices only, as they are unique."""
+    """U (diag(grad_s) + …) Vᴴ; through u and v for real matrices only: they are unique."""
     tensor = op.inputs[0]
     if op.attrs["compute_uv"]:
         values, left, right = op.outputs
@@ -209,7 +209,7 @@ def _svd_gradient(
 @public("linalg.eigh")
 @public_v1("self_adjoint_eig")
 def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Any, Any]:
-    """Return eigenvalues, the least first, and eigenvectors of self-adjoint matrices.
+    """Eigenvalues in ascending order, and eigenvectors, of self-adjoint matrices.
 
     Only the lower triangle is looked at.
 
@@ -244,7 +244,7 @@ def _eigen_gradient(op: RecordedOp, grad_values: Any, grad_vectors: Any = None) 
 @public("linalg.eigvalsh")
 @public_v1("self_adjoint_eigvals")
 def eigvalsh(tensor: TensorLike, name: str | None = None) -> Tensor:
-    """Return the eigenvalues of self-adjoint matrices, the least first.
+    """Eigenvalues of self-adjoint matrices, in ascending order.
 
     >>> eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy().tolist()
     [1.0, 2.0]

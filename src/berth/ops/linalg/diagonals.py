@@ -1,4 +1,4 @@
-"""Matrices made of their diagonals, and diagonals taken out of matrices."""
+"""Diagonals of matrices: diag, diag_part, set_diag, band_part, eye, trace."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def diag(
     padding_value: Any = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
-    """Make matrices of their diagonals.
+    """Batch of matrices with the given diagonals.
 
     >>> diag([1, 2]).numpy().tolist()
     [[1, 0], [0, 2]]
@@ -56,7 +56,7 @@ def diag(
 
 
 def _padding(value: Any, like: Any) -> Any:
-    """Return what fills gaps, as a tensor of a type that may be bool."""
+    """Return the padding value as a tensor of the diagonals' type."""
     dtype = like.dtype.base_dtype
     if dtype is bool_ and not hasattr(value, "dtype"):
         return convert(bool(value), dtype)
@@ -72,7 +72,7 @@ def diag_part(
     padding_value: Any = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
-    """Return the diagonals of matrices, one or, packed, several.
+    """Diagonals of a batch of matrices: one, or a packed band.
 
     >>> diag_part([[1, 2], [3, 4]]).numpy().tolist()
     [1, 4]
@@ -93,7 +93,7 @@ def set_diag(
     k: Any = 0,
     align: str = "RIGHT_LEFT",
 ) -> Tensor:
-    """Return matrices with other diagonals.
+    """Replace the diagonals of a batch of matrices.
 
     >>> set_diag([[1, 2], [3, 4]], [0, 0]).numpy().tolist()
     [[0, 2], [3, 0]]
@@ -106,7 +106,7 @@ def set_diag(
 def band_part(
     input: TensorLike, num_lower: Any, num_upper: Any, name: str | None = None
 ) -> Tensor:
-    """Keep a band of so many diagonals below and above the main one; -1 keeps all.
+    """Set everything outside a central band of each matrix to 0; -1 keeps all on that side.
 
     >>> band_part([[1, 2], [3, 4]], -1, 0).numpy().tolist()
     [[1, 0], [3, 4]]
@@ -117,7 +117,7 @@ def band_part(
 @public("linalg.trace")
 @public_v1("trace")
 def trace(x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the sums of the main diagonals of matrices.
+    """Trace of matrices: the sum of the main diagonal.
 
     >>> trace([[1, 2], [3, 4]]).numpy().tolist()
     5
@@ -134,7 +134,7 @@ def eye(
     dtype: DTypeLike = float32,
     name: str | None = None,
 ) -> Tensor:
-    """Make a matrix, or a batch of them, of ones on the main diagonal and zeros elsewhere.
+    """Identity matrix, or a batch of identity matrices.
 
     >>> eye(2, 3).numpy().tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
@@ -215,7 +215,7 @@ TENSOR_DIAG_PART = OpDef(
 @public("linalg.tensor_diag")
 @public_v1("diag")
 def tensor_diag(diagonal: TensorLike, name: str | None = None) -> Tensor:
-    """Make a tensor of twice the rank, with the elements where both halves of indices agree.
+    """Diagonal tensor with the given diagonal values, of twice the rank.
 
     >>> tensor_diag([1, 2]).numpy().tolist()
     [[1, 0], [0, 2]]
@@ -231,7 +231,7 @@ def _tensor_diag_gradient(op: RecordedOp, grad: Any) -> Any:
 @public("linalg.tensor_diag_part")
 @public_v1("diag_part")
 def tensor_diag_part(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the elements where both halves of the indices agree: undoes `tensor_diag`.
+    """Diagonal part of a tensor of even rank: the inverse of `tensor_diag`.
 
     >>> tensor_diag_part([[1, 2], [3, 4]]).numpy().tolist()
     [1, 4]

@@ -1,4 +1,4 @@
-"""The exponential of matrices, by a quotient of polynomials (Padé's of degree 13).
+"""Matrix exponential, by scaling and squaring with a Padé approximant of degree 13.
 
 Matrices that are too large for it are halved until they are not; the results are squared as
 often. It is computed in double precision, whatever the type.
@@ -85,7 +85,7 @@ MATRIX_EXPONENTIAL = OpDef(
 
 @public("linalg.expm")
 def expm(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the exponentials of square matrices.
+    """Matrix exponential of square matrices.
 
     >>> expm([[0.0, 1.0], [0.0, 0.0]]).numpy().tolist()
     [[1.0, 1.0], [0.0, 1.0]]
@@ -100,7 +100,7 @@ def expm(input: TensorLike, name: str | None = None) -> Tensor:
 
 @gradient(MATRIX_EXPONENTIAL)
 def _exponential_gradient(op: RecordedOp, grad: Any) -> Any:
-    """Take it out of a larger exponential: that of [[aᴴ, grad], [0, aᴴ]] has it in a corner."""
+    """The gradient is a block of a larger exponential: that of [[aᴴ, grad], [0, aᴴ]]."""
     a = op.inputs[0]
     turned, size = adjoint(a), axis_size(a, -1)
     rows = concat([turned, grad], -1), concat([zeros_like(a), turned], -1)

@@ -1,4 +1,4 @@
-"""Systems of equations that have no solution, or many: the best one there is."""
+"""Least squares: lstsq, pinv, matrix_rank."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def lstsq(
     fast: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """Solve equations as well as can be: the squares of what is off sum up to the least.
+    """Solve linear systems in the least-squares sense.
 
     Of many solutions it is the shortest. The fast way needs matrices of full rank.
 
@@ -61,7 +61,7 @@ def lstsq(
 def pinv(
     a: TensorLike, rcond: Any = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return the pseudo-inverses of matrices: the inverses of what can be inverted in them.
+    """Moore-Penrose pseudo-inverse of matrices.
 
     >>> pinv([[2.0, 0.0], [0.0, 0.0]]).numpy().tolist()
     [[0.5, 0.0], [0.0, 0.0]]
@@ -82,7 +82,7 @@ def pinv(
 def matrix_rank(
     a: TensorLike, tol: Any = None, validate_args: bool = False, name: str | None = None
 ) -> Tensor:
-    """Count the singular values of matrices that are larger than a limit.
+    """Rank of matrices: the number of singular values above a tolerance.
 
     >>> matrix_rank([[1.0, 2.0], [2.0, 4.0]]).numpy().tolist()
     1
@@ -105,7 +105,7 @@ def _matrices(value: Any) -> Tensor:
 
 
 def _smallest_share(a: Any) -> Any:
-    """Say how small a share of the largest singular value is no more than rounding."""
+    """Relative tolerance below which a singular value counts as zero."""
     real = a.dtype.real_dtype
     n_rows, n_columns = axis_size(a, -2), axis_size(a, -1)
     if isinstance(n_rows, int) and isinstance(n_columns, int):

@@ -1,4 +1,4 @@
-"""Matrices turned over, and systems of equations solved with their factors."""
+"""Matrix transposes and adjoints, log-determinants, and solutions with a Cholesky factor."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from berth.public import public, public_v1
 def matrix_transpose(
     a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False
 ) -> Tensor:
-    """Exchange the rows and columns of matrices.
+    """Transpose the last two axes of a tensor.
 
     >>> matrix_transpose([[1, 2], [3, 4]]).numpy().tolist()
     [[1, 3], [2, 4]]
@@ -48,7 +48,7 @@ def matrix_transpose(
 
 @public("linalg.adjoint")
 def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
-    """Exchange the rows and columns of matrices, and take the conjugate.
+    """Conjugate transpose of the last two axes of a tensor.
 
     >>> adjoint([[1j, 2]]).numpy().tolist()
     [[-1j], [(2-0j)]]
@@ -59,7 +59,7 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> Tensor:
 
 @public("linalg.logdet")
 def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
-    """Return the logarithms of the determinants of positive definite matrices.
+    """Logarithm of the determinant of positive definite matrices.
 
     >>> logdet([[1.0, 0.0], [0.0, 1.0]]).numpy().tolist()
     0.0
@@ -72,7 +72,7 @@ def logdet(matrix: TensorLike, name: str | None = None) -> Tensor:
 @public("linalg.cholesky_solve")
 @public_v1("cholesky_solve")
 def cholesky_solve(chol: Any, rhs: TensorLike, name: str | None = None) -> Tensor:
-    """Solve equations whose matrix is given by its Cholesky factor.
+    """Solve linear systems A x = rhs, given the Cholesky factor of A.
 
     >>> cholesky_solve([[2.0, 0.0], [0.0, 1.0]], [[4.0], [3.0]]).numpy().tolist()
     [[1.0], [3.0]]

@@ -1,4 +1,4 @@
-"""Inverses, determinants and solutions of linear systems, as LAPACK computes them.
+"""Inverse, determinant, Cholesky factor and linear systems, computed by LAPACK.
 
 All of it works on the last two axes, for as many matrices as the others have. The array
 module's routines return new arrays; one copy of the result is made.
@@ -38,7 +38,7 @@ def check_matrix(dims: Dims) -> None:
 
 
 def square_dims(dims: Dims) -> Dims:
-    """Return the shape of square matrices; ValueError if they are not."""
+    """Return the shape of square matrices; ValueError if they are not square."""
     check_matrix(dims)
     if dims is None:
         return None
@@ -91,9 +91,9 @@ def _triangular_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputTy
 
 
 def _turned(launch: Launch) -> tuple[Any, bool]:
-    """Return the matrix with its rows and columns exchanged if the adjoint is asked for.
+    """Return the matrix, transposed for the adjoint, and whether to conjugate it too.
 
-    And whether the conjugate has yet to be taken, when its elements are there.
+    The transpose is a view; the conjugate has to be computed when the operation runs.
     """
     matrix = launch.inputs[0]
     if not launch.attrs["adjoint"]:
@@ -139,7 +139,7 @@ def _bind_cholesky(launch: Launch) -> Call:
 
 
 def _cholesky(function: Callable[..., Any], matrices: Any, out: Any) -> None:
-    """Give all matrices at once to NumPy; if one has no root, that one is no number."""
+    """Factor all matrices at once with NumPy; if one fails, factor each, NaN where it fails."""
     try:
         out[...] = function(matrices)
     except np.linalg.LinAlgError:
@@ -159,7 +159,7 @@ def _bind_triangular(launch: Launch) -> Call:
 def _substitute(
     xp: Any, matrix: Any, is_conjugate: bool, rhs: Any, out: Any, is_lower: bool
 ) -> None:
-    """Solve for one row after the other, of all right hand sides at once."""
+    """Substitution: solve for one row after the other, for all right-hand sides at once."""
     matrix = matrix.conj() if is_conjugate else matrix
     xp.copyto(out, rhs)
     n_rows = out.shape[-2]
@@ -244,7 +244,7 @@ LOG_MATRIX_DETERMINANT = matrix_op(
 @public("linalg.inv")
 @public_v1("matrix_inverse")
 def inv(input: TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """Return the inverses of square matrices, or of their adjoints.
+    """Inverse of square matrices, or of their adjoints.
 
     >>> inv([[2.0, 0.0], [0.0, 4.0]]).numpy().tolist()
     [[0.5, 0.0], [0.0, 0.25]]
@@ -263,7 +263,7 @@ def _inverse_gradient(op: RecordedOp, grad: Any) -> Any:
 @public("linalg.det")
 @public_v1("matrix_determinant")
 def det(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the determinants of square matrices.
+    """Determinant of square matrices.
 
     >>> det([[2.0, 0.0], [0.0, 4.0]]).numpy().tolist()
     8.0
@@ -277,12 +277,12 @@ def _determinant_gradient(op: RecordedOp, grad: Any) -> Any:
 
 
 def _as_number(grad: Any) -> Any:
-    """Return what arrives at a number as a matrix of one element."""
+    """Return the gradient of a determinant, with two axes of size 1."""
     return expand_dims(expand_dims(grad, -1), -1)
 
 
 class LogMatrixDeterminant(NamedTuple):
-    """Signs of determinants, and the logarithms of their sizes."""
+    """Sign, and logarithm of the absolute value, of determinants."""
 
     sign: Any
     log_abs_determinant: Any
@@ -290,7 +290,7 @@ class LogMatrixDeterminant(NamedTuple):
 
 @public("linalg.slogdet")
 def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
-    """Return the signs of determinants, and the logarithms of their sizes.
+    """Sign, and logarithm of the absolute value, of the determinant of square matrices.
 
     >>> slogdet([[1.0, 0.0], [0.0, -1.0]]).sign.numpy().tolist()
     -1.0
@@ -300,7 +300,7 @@ def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
 
 @gradient(LOG_MATRIX_DETERMINANT)
 def _log_determinant_gradient(op: RecordedOp, grad_sign: Any, grad: Any) -> Any:
-    """The sign does not change a little."""
+    """The sign is constant almost everywhere: no gradient through it."""
     return _as_number(grad) * inv(op.inputs[0], adjoint=True)
 
 
@@ -309,7 +309,7 @@ def _log_determinant_gradient(op: RecordedOp, grad_sign: Any, grad: Any) -> Any:
 def solve(
     matrix: TensorLike, rhs: TensorLike, adjoint: bool = False, name: str | None = None
 ) -> Tensor:
-    """Return what a matrix, or its adjoint, has to be multiplied with to give `rhs`.
+    """Solve systems of linear equations, matrix x = rhs, or with the matrix's adjoint.
 
     >>> solve([[2.0, 0.0], [0.0, 4.0]], [[1.0], [1.0]]).numpy().tolist()
     [[0.5], [0.25]]
@@ -336,7 +336,7 @@ def triangular_solve(
     adjoint: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Solve as `solve` does; only the lower, or upper, triangle of the matrix is looked at.
+    """Solve systems of linear equations with lower or upper triangular matrices.
 
     >>> triangular_solve([[2.0, 9.0], [1.0, 4.0]], [[2.0], [5.0]]).numpy().tolist()
     [[1.0], [1.0]]
@@ -361,7 +361,7 @@ def _triangular_solve_gradient(op: RecordedOp, grad: Any) -> Any:
 @public("linalg.cholesky")
 @public_v1("cholesky")
 def cholesky(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return the lower triangular L with L Lᴴ = x, of positive definite matrices.
+    """Cholesky decomposition of positive definite matrices: lower triangular L with L Lᴴ = x.
 
     >>> cholesky([[4.0, 2.0], [2.0, 2.0]]).numpy().tolist()
     [[2.0, 0.0], [1.0, 1.0]]

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matrix multiplication: MatMul, BatchMatMulV2 and ``tf.matmul``."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def matmul(
     adjoint_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Multiply matrices, or stacks of them, each turned over first if that is asked.
+    """Matrix product of a and b, or of batches of them, each optionally transposed or adjoint.
 
     >>> matmul([[1, 2], [3, 4]], [[1], [1]]).numpy().tolist()
     [[3], [7]]
@@ -165,7 +165,7 @@ def matmul(
     with scope("MatMul", name) as inner:
         a = convert_like(a, type_of(b), "a")
         b = convert_like(b, type_of(a), "b")
-        # A turned stack is never conjugated by its kernel, so `adj_x` only turns it here.
+        # The kernel does not conjugate, so `adj_x` is a plain transpose here.
         return _multiply(conj(a) if adjoint_a else a, conj(b) if adjoint_b else b, turns, inner)
 
 
@@ -190,7 +190,7 @@ def _batch_matmul_gradient(op: RecordedOp, grad: Any) -> Any:
 
 
 def _product(op: RecordedOp, grad: Any, turns_a: bool, turns_b: bool) -> tuple[Any, Any]:
-    """Return the gradients of both factors: each is a product of `grad` and the other."""
+    """Gradients of both factors: each is a product of `grad` and the other."""
     a, b = op.inputs
 
     def of_a() -> Any:

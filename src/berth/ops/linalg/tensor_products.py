@@ -1,4 +1,4 @@
-"""einsum, tensordot and other sums of products, in the steps of `contraction`."""
+"""Tensor products: einsum, tensordot, matvec, cross."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from berth.public import public, public_v1
 
 @public("einsum", "linalg.einsum")
 def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
-    """Multiply tensors whose axes have names, and sum over those that the output lacks.
+    """Einstein summation: tensor contraction over labelled axes.
 
     >>> einsum("ij,jk->ik", [[1, 2]], [[3], [4]]).numpy().tolist()
     [[11]]
@@ -53,7 +53,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
     5
     """
     name = kwargs.pop("name", None)
-    kwargs.pop("optimize", None)  # of several tensors the smallest products are made first
+    kwargs.pop("optimize", None)  # the order is always greedy: the smallest product first
     if kwargs:
         raise TypeError(
             f"Invalid keyword arguments for einsum: {', '.join(kwargs)}. Expected: name, "
@@ -110,7 +110,7 @@ Operand = tuple[Labels, Any]
 
 
 def _explicit(labels: Labels, tensor: Any, number: int, equation: str) -> Operand:
-    """Drop an ellipsis that stands for no axis; complain if the rank is another."""
+    """Remove an ellipsis that stands for no axis; ValueError if the rank does not fit."""
     named = without(labels, ELLIPSIS)
     if tensor.dims is None:
         is_counted = named == labels
@@ -128,7 +128,7 @@ def _explicit(labels: Labels, tensor: Any, number: int, equation: str) -> Operan
 
 
 def _prepared(labels: Labels, tensor: Any, kept: Sequence[str]) -> Operand:
-    """Take diagonals of labels that are there twice; sum over those that nobody needs."""
+    """Take diagonals of repeated labels, and sum over labels that occur in no other tensor."""
     once = unique(labels)
     tensor = _turned(labels, tensor, once)
     axes = [position - len(once) for position, x in enumerate(once) if x not in kept]
@@ -139,7 +139,7 @@ def _prepared(labels: Labels, tensor: Any, kept: Sequence[str]) -> Operand:
 
 
 def _turned(labels: Labels, tensor: Tensor, wanted: Labels) -> Tensor:
-    """Put axes in another order, or on diagonals."""
+    """Permute axes, and place them on diagonals for repeated labels."""
     if ELLIPSIS not in labels:
         wanted = without(wanted, ELLIPSIS)
     if labels == wanted:
@@ -148,7 +148,7 @@ def _turned(labels: Labels, tensor: Tensor, wanted: Labels) -> Tensor:
 
 
 def _join_a_pair(operands: list[Operand], output: Labels) -> list[Operand]:
-    """Replace two tensors by their product, those two of which it is smallest."""
+    """Replace the two tensors whose product is smallest by that product."""
     pairs = list(combinations(range(len(operands)), 2))
     kept = {pair: _kept_of(operands, pair, output) for pair in pairs}
     sizes = _sizes(operands)
@@ -158,11 +158,11 @@ def _join_a_pair(operands: list[Operand], output: Labels) -> list[Operand]:
 
 
 def _kept_of(operands: Sequence[Operand], pair: tuple[int, int], output: Labels) -> Labels:
-    """Return the labels of a pair that the output or another tensor needs."""
+    """Return the labels of a pair that occur in the output or another tensor."""
     first, second = (operands[k][0] for k in pair)
     others = [labels for k, (labels, _) in enumerate(operands) if k not in pair]
     needed = {*output, *(label for labels in others for label in labels)}
-    last = () if others else output  # the last product can be made in the order that is wanted
+    last = () if others else output  # the last product has the output's order of axes
     return unique([x for x in (*last, *first, *second) if x in needed and x in first + second])
 
 
@@ -188,7 +188,7 @@ def _joined(first: Operand, second: Operand, kept: Labels) -> Operand:
 
 @public("tensordot", "linalg.tensordot")
 def tensordot(a: TensorLike, b: TensorLike, axes: AxisLike, name: str | None = None) -> Tensor:
-    """Sum the products of two tensors over axes of each: so many, or the ones given.
+    """Tensor contraction of a and b along the given axes, or along a number of axes.
 
     >>> tensordot([[1, 2], [3, 4]], [[1, 0], [0, 1]], 1).numpy().tolist()
     [[1, 2], [3, 4]]
@@ -214,7 +214,7 @@ def tensordot(a: TensorLike, b: TensorLike, axes: AxisLike, name: str | None = N
 
 
 def _chosen_axes(axes: Any) -> list[list[int]]:
-    """Read the axes of each tensor, as many of one as of the other."""
+    """Read the axes of each tensor, the same number for both."""
     if len(axes) != 2:
         raise ValueError(f"`axes` must be an integer or have length 2. Received {axes}.")
     chosen = [[int(axis) for axis in np.reshape(part, -1)] for part in axes]
@@ -242,7 +242,7 @@ def _axes_in_range(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list
 
 
 def _tensordot_of_any_rank(a: Any, b: Any, axes: Any) -> Tensor:
-    """Sum over axes of two tensors, whatever else they have."""
+    """Contract two tensors of unknown rank."""
     if not is_integer(axes):
         a, b = _turn(a, axes[0], is_first=False), _turn(b, axes[1], is_first=True)
         axes = len(axes[0])
@@ -256,7 +256,7 @@ def _tensordot_of_any_rank(a: Any, b: Any, axes: Any) -> Tensor:
 
 
 def _turn(tensor: Any, axes: Sequence[int], is_first: bool) -> Any:
-    """Put some axes of a tensor of any rank first or last."""
+    """Move some axes of a tensor of unknown rank to the front or the end."""
     n_axes = rank(tensor)
     chosen = mod(np.array(axes, np.int32), n_axes)
     positions = range_op(n_axes)
@@ -278,7 +278,7 @@ def matvec(
     b_is_sparse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Multiply matrices with vectors.
+    """Matrix-vector product, or a batch of them.
 
     >>> matvec([[1, 2], [3, 4]], [1, 1]).numpy().tolist()
     [3, 7]
@@ -333,7 +333,7 @@ CROSS = OpDef(
 @public("linalg.cross")
 @public_v1("cross")
 def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> Tensor:
-    """Return the cross products of vectors of three elements.
+    """Pairwise cross product of three-element vectors.
 
     >>> cross([1, 0, 0], [0, 1, 0]).numpy().tolist()
     [0, 0, 1]

@@ -1,1 +1,1 @@
-"""Layers of neural networks: convolutions, pools, normalizations, activations, losses."""
+"""Neural networks: convolution, pooling, normalization, activations, losses, embeddings."""

@@ -1,4 +1,4 @@
-"""Biases: a number for each channel, added to everything that the channel has."""
+"""Bias: a vector added along the channels."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SUMMED_BY_BLAS = (float32, float64)
 
 
 def channels_first(data_format: str | None) -> bool:
-    """Tell whether the channels come before the places (NCHW), and not last (NHWC)."""
+    """Return whether a data format has the channels before the spatial axes (NCHW)."""
     if data_format is None:
         return False
     if data_format.startswith("NC"):
@@ -109,7 +109,7 @@ def _bias_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 def _sum_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for ones to multiply rows by: BLAS adds up five times as fast as NumPy."""
+    """Scratch memory for ones to multiply rows by: BLAS adds five times as fast as NumPy."""
     dtype, dims = inputs[0].dtype.base_dtype, inputs[0].dims or ()
     if attrs["data_format"] == "NCHW" or dtype not in _SUMMED_BY_BLAS:
         return ()
@@ -160,7 +160,7 @@ def _bias_add_grad_gradient(op: RecordedOp, grad: Any) -> Any:
 def bias_add(
     value: TensorLike, bias: Any, data_format: str | None = None, name: str | None = None
 ) -> Tensor:
-    """Add to each channel its bias; channels are the last axis (NHWC) or the second (NCHW).
+    """Add a bias to each channel: the last axis (NHWC) or the second (NCHW).
 
     >>> bias_add([[1.0, 2.0], [3.0, 4.0]], [10.0, 20.0]).numpy().tolist()
     [[11.0, 22.0], [13.0, 24.0]]
@@ -180,7 +180,7 @@ def _bias_add_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public_v1("nn.xw_plus_b")
 def xw_plus_b(x: TensorLike, weights: Any, biases: Any, name: str | None = None) -> Tensor:
-    """Return the product of two matrices, plus a bias for each column.
+    """Return matmul(x, weights) + biases.
 
     >>> xw_plus_b([[1.0, 2.0]], [[3.0], [4.0]], [5.0]).numpy().tolist()
     [[16.0]]
@@ -191,7 +191,7 @@ def xw_plus_b(x: TensorLike, weights: Any, biases: Any, name: str | None = None)
 
 @public_v1("nn.relu_layer")
 def relu_layer(x: TensorLike, weights: Any, biases: Any, name: str | None = None) -> Tensor:
-    """Return the relu of `xw_plus_b`.
+    """Return relu(matmul(x, weights) + biases).
 
     >>> relu_layer([[1.0, 2.0]], [[3.0], [4.0]], [-20.0]).numpy().tolist()
     [[0.0]]

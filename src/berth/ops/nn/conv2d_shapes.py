@@ -132,7 +132,7 @@ def check_supported(attrs: Attrs) -> None:
 def check_arrived(
     what: str, image_dims: Sequence[int], sizes: Sequence[int], grads: Any, attrs: Attrs
 ) -> None:
-    """Raise InvalidArgumentError unless gradients have the shape of what went out."""
+    """Raise InvalidArgumentError unless gradients have the shape of the output."""
     for axis, size in zip(spatial_axes(attrs), sizes, strict=True):
         n_out, _ = windows_along(axis, image_dims[axis], size, attrs)
         if n_out != grads.shape[axis]:

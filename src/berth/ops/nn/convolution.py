@@ -1,4 +1,4 @@
-"""Convolution of images with filters: forwards, and its gradients, which are operations too.
+"""2-D convolution, its transpose, and its gradients.
 
 A filter is (rows, columns, channels, features). Images are (batch, rows, columns, channels),
 or with channels second, as `data_format` says.
@@ -77,7 +77,7 @@ def _bind_filter(launch: Launch) -> Parts | Call | None:
 
 
 def _flops(filters: int, results: int) -> Callable[[Sequence[Typed], Sequence[Typed]], float]:
-    """Count a multiplication and an addition for each element of a window, and feature."""
+    """Count a multiplication and an addition per window element and output channel."""
 
     def count(inputs: Sequence[Typed], outputs: Sequence[Typed]) -> float:
         tensors = [*inputs, *outputs]
@@ -164,7 +164,7 @@ set_gradients(CONV2D, CONV2D_BACKPROP_INPUT, CONV2D_BACKPROP_FILTER)
 def window_attrs(
     op_name: str, strides: Any, padding: Any, data_format: str | None, dilations: Any
 ) -> dict[str, Any]:
-    """Read the arguments that say where windows lie."""
+    """Read the arguments that define windows: strides, padding, dilations, data format."""
     data_format = "NHWC" if data_format is None else data_format
     padding, explicit = read_padding(padding)
     check_choice(op_name, "padding", padding, PADDINGS)
@@ -188,7 +188,7 @@ def conv2d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Slide a filter over images; each place gives the products with it, summed up.
+    """2-D convolution of images with filters.
 
     >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
     >>> conv2d(image, [[[[1.0]], [[10.0]]]], 1, "VALID").numpy().tolist()
@@ -210,7 +210,7 @@ def conv2d_v1(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Tensor:
-    """Do as `conv2d`, with the arguments of TensorFlow 1.
+    """2-D convolution, with TensorFlow 1's argument names.
 
     >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
     >>> conv2d_v1(image, [[[[2.0]]]], [1, 1, 1, 1], "SAME").numpy().ravel().tolist()
@@ -231,7 +231,7 @@ def conv2d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Go from what a convolution puts out to what it takes in: its gradient, used forwards.
+    """Transpose of 2-D convolution ("deconvolution"): the gradient of `conv2d` by its input.
 
     >>> conv2d_transpose([[[[3.0]]]], [[[[1.0]], [[2.0]]]], [1, 1, 2, 1], 2).numpy().tolist()
     [[[[3.0], [6.0]]]]
@@ -254,7 +254,7 @@ def conv2d_transpose_v1(
     filters: TensorLike | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Do as `conv2d_transpose`, with the arguments of TensorFlow 1.
+    """Transpose of 2-D convolution, with TensorFlow 1's argument names.
 
     >>> conv2d_transpose_v1([[[[1.0]]]], [[[[2.0]]]], [1, 1, 1, 1], [1, 1, 1, 1]).numpy().item()
     2.0
@@ -279,7 +279,7 @@ def conv2d_backprop_input(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Tensor:
-    """Return the gradient of a convolution's input.
+    """Gradient of a 2-D convolution with respect to its input.
 
     >>> grads = conv2d_backprop_input([1, 1, 2, 1], [[[[2.0]]]], [[[[1.0], [5.0]]]], 1, "SAME")
     >>> grads.numpy().tolist()
@@ -302,7 +302,7 @@ def conv2d_backprop_filter(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """Return the gradient of a convolution's filter.
+    """Gradient of a 2-D convolution with respect to its filter.
 
     >>> images, grads = [[[[1.0], [2.0]]]], [[[[3.0], [4.0]]]]
     >>> conv2d_backprop_filter(images, [1, 1, 1, 1], grads, 1, "SAME").numpy().tolist()

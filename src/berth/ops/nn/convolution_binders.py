@@ -1,4 +1,4 @@
-"""The kernels of the three convolutions: forwards, back to the input, back to the filter.
+"""Kernels of 2-D convolution and of its gradients by input and filter.
 
 Where the input has several times the filter's channels, channels and features form groups
 that have nothing to do with each other.
@@ -26,11 +26,11 @@ from berth.ops.opdef import Attrs, Call, Launch, OutputType, Parts, Typed, make_
 from berth.ops.shape import Known
 
 FEW = 2**20
-"""Up to so many multiplications a second thread is not worth the hand-over."""
+"""Below this number of multiplications, a second thread is not worth its start."""
 
 
 def computed_in(dtype: DType) -> DType:
-    """Return the type that products are computed in: half floats would lose too much."""
+    """Return the type that products are computed in: wider than float16."""
     return float32 if dtype.base_dtype is float16 else dtype.base_dtype
 
 
@@ -52,7 +52,7 @@ class Shapes(NamedTuple):
         return Walk(self.n_images, self.rows, self.columns, self.n_channels, self.n_features)
 
     def useful_threads(self, n_threads: int) -> int:
-        """Return how many threads are worth their while."""
+        """Return the number of threads to use."""
         n_windows = self.n_images * self.rows.n_out * self.columns.n_out * self.n_groups
         size = self.rows.n_taps * self.columns.n_taps * self.n_channels * self.n_features
         return n_threads if n_windows * size > FEW else 1
@@ -67,7 +67,7 @@ def shapes_of(image_dims: Known, filter_dims: Known, attrs: Attrs) -> Shapes:
 
 
 def _shares(calls: Sequence[Sequence[Sequence[Call]]]) -> list[Call]:
-    """Make one call for each thread of the calls that its walks consist of."""
+    """Make one call for each thread from the calls of its walks."""
     by_thread = zip(*calls, strict=True)
     return [(make_calls, ([call for walk in own for call in walk],)) for own in by_thread]
 
@@ -80,12 +80,12 @@ def _group(array: Any, number: int, size: int) -> Any:
 
 
 def _kernel_size(walk: Walk) -> int:
-    """Return how many elements the filter of a walk has."""
+    """Return the number of elements of the filter of a walk."""
     return walk.rows.n_taps * walk.columns.n_taps * walk.n_channels * walk.n_features
 
 
 def _contiguous(xp: Any, kernel: Any, flat: Any, dtype: DType) -> tuple[Any, list[Call]]:
-    """Bind the copy of a filter into memory, if it is not contiguous or of another type."""
+    """Bind the copy of a filter that is not contiguous, or of another type."""
     if kernel.flags.c_contiguous and kernel.dtype == dtype.np_dtype:
         return kernel, []
     copy = flat[: kernel.size].reshape(kernel.shape)
@@ -98,7 +98,7 @@ def _contiguous(xp: Any, kernel: Any, flat: Any, dtype: DType) -> tuple[Any, lis
 def forward_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for room for each thread's blocks, and for a contiguous filter."""
+    """Scratch memory: blocks of each thread, and a contiguous filter."""
     images, filters = inputs
     shapes = shapes_of(images.dims, filters.dims, attrs)  # type: ignore[arg-type]
     n_threads = shapes.useful_threads(n_threads)
@@ -110,7 +110,7 @@ def forward_scratch(
 
 
 def bind_forward(launch: Launch) -> Parts | None:
-    """Bind a convolution."""
+    """Bind a 2-D convolution."""
     xp, attrs, (images, filters) = launch.xp, launch.attrs, launch.inputs
     if launch.outputs[0].size == 0:
         return None
@@ -135,7 +135,7 @@ def bind_forward(launch: Launch) -> Parts | None:
 
 
 class _Return(NamedTuple):
-    """A walk back to every so many rows and columns of the input."""
+    """A walk of the gradient, to rows and columns of the input in steps of the strides."""
 
     walk: Walk
     first_row: int
@@ -153,7 +153,7 @@ def _returns(shapes: Shapes) -> Iterator[_Return]:
 def input_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for room for each thread's blocks, and for the turned filter."""
+    """Scratch memory: blocks of each thread, and the flipped filter."""
     filters, images = inputs[1].dims, outputs[0][1]
     shapes = shapes_of(images, filters, attrs)  # type: ignore[arg-type]
     n_threads = shapes.useful_threads(n_threads)
@@ -165,7 +165,7 @@ def input_scratch(
 
 
 def bind_input_gradient(launch: Launch) -> Parts | None:
-    """Bind the gradient of a convolution's input: a walk over what came back."""
+    """Bind the gradient by the input: gradients convolved with the flipped filter."""
     xp, attrs, (_, filters, grads) = launch.xp, launch.attrs, launch.inputs
     out = launch.outputs[0]
     if out.size == 0:
@@ -203,7 +203,7 @@ def bind_input_gradient(launch: Launch) -> Parts | None:
 def filter_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for room for each thread's blocks and products, and for its share of the sums."""
+    """Scratch memory: blocks and products of each thread, and its partial sums."""
     images, filters = inputs[0], outputs[0][1]
     shapes = shapes_of(images.dims, filters, attrs)  # type: ignore[arg-type]
     n_threads = shapes.useful_threads(n_threads)
@@ -214,7 +214,7 @@ def filter_scratch(
 
 
 def bind_filter_gradient(launch: Launch) -> Parts | Call | None:
-    """Bind the gradient of a convolution's filter."""
+    """Bind the gradient by the filter."""
     xp, attrs, (images, _, grads) = launch.xp, launch.attrs, launch.inputs
     out = launch.outputs[0]
     if out.size == 0:

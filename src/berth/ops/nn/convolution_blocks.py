@@ -108,7 +108,7 @@ def divide(walk: Walk, n_threads: int) -> Division:
 
 
 def _evenly(total: int, most: int) -> int:
-    """Cut a total into as few pieces as it takes, all of about one size."""
+    """Cut a total into as few pieces as possible, all of about one size."""
     n_pieces = max(-(-total // max(most, 1)), 1)
     return max(-(-total // n_pieces), 1)
 
@@ -126,7 +126,7 @@ def blocks(walk: Walk, division: Division, n_threads: int) -> list[list[Block]]:
 
 
 class Meeting(NamedTuple):
-    """Where a row of the filter meets images, and not padding."""
+    """Where a row of the filter overlaps images, and not padding."""
 
     tap: int
     given: slice
@@ -137,7 +137,7 @@ class Meeting(NamedTuple):
 
 
 def meetings_of(rows: Windows, block: Block, low: int) -> list[Meeting]:
-    """List where the filter's rows meet images; what meets every row comes first.
+    """List where the filter's rows overlap images; those that overlap every row come first.
 
     Then nothing has to be zero before.
     """
@@ -198,7 +198,7 @@ def shaped(flat: Any, dims: Sequence[int]) -> Any:
 
 
 class Order(Enum):
-    """In what order the axes of what is gathered come; channels are always last."""
+    """Axis order of gathered windows; channels are always last."""
 
     IMAGES_FIRST = (0, 1, 2, 3, 4)
     ROWS_FIRST = (1, 0, 2, 3, 4)
@@ -246,7 +246,7 @@ def gather(
 
 
 def _is_laid_out(source: Any, walk: Walk, memory: Memory) -> bool:
-    """Tell whether windows of one column can be taken where they are."""
+    """Return whether windows of one column can be used in place."""
     columns = walk.columns
     return (
         not walk.is_whole
@@ -261,7 +261,7 @@ def _is_laid_out(source: Any, walk: Walk, memory: Memory) -> bool:
 def _pad(
     xp: Any, images: Any, rows: tuple[int, int], walk: Walk, memory: Memory
 ) -> tuple[Any, list[Call]]:
-    """Copy rows of images into the middle of zeros."""
+    """Copy rows of images into zero padding."""
     columns, (low, high) = walk.columns, rows
     array = memory.padded((images.shape[0], high - low, columns.span, walk.n_channels))
     top, bottom = _overlap(low, high, walk.rows.n_in)
@@ -277,13 +277,13 @@ def _pad(
 
 
 def _overlap(low: int, high: int, size: int) -> tuple[int, int]:
-    """Return which part of the range from low to high is within that size, from low on."""
+    """Intersect the range from low to high with a size, relative to low."""
     first = min(max(-low, 0), high - low)
     return first, max(min(high, size) - low, first)
 
 
 def _windows_of(xp: Any, images: Any, walk: Walk, block: Block) -> Any:
-    """View images as windows, which overlap."""
+    """View images as overlapping windows."""
     rows, columns = walk.rows, walk.columns
     n, h, w, c = images.strides
     n_images, n_rows = images.shape[0], images.shape[1]

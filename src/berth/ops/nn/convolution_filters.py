@@ -1,4 +1,4 @@
-"""Gradients of filters: what windows held, multiplied with what came back for them.
+"""Gradient of convolution filters: windows of the input times gradients of the output.
 
 The same blocks as forwards. Each thread adds up its own share of the
 products; the shares are added at the end.
@@ -26,7 +26,7 @@ from berth.ops.opdef import Call
 def products(
     xp: Any, source: Any, grads: Any, shares: Any, walk: Walk, scratch: Sequence[Any]
 ) -> list[list[Call]]:
-    """Add up windows of `source` times `grads` in each thread's share; list its calls.
+    """Add windows of `source` times `grads` to each thread's partial sum; list its calls.
 
     `shares` has a filter for each thread: rows, columns, channels, features.
     """

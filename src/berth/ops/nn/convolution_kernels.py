@@ -32,7 +32,7 @@ def correlate(
     walk: Walk,
     scratch: Sequence[Any],
 ) -> list[list[Call]]:
-    """Fill `target` with the products of windows and a filter; list the calls of each thread.
+    """Write the products of windows and a filter to `target`; list the calls of each thread.
 
     The filter is an array in one piece, of the type that is computed in: rows, columns,
     channels, features. `scratch` has an array for each thread.
@@ -73,7 +73,7 @@ def _row_by_row(
     block: Block,
     memory: Memory,
 ) -> Iterator[Call]:
-    """Multiply with each row of the filter where it meets images, and add up."""
+    """Multiply by each row of the filter where it overlaps images, and accumulate."""
     meetings = meetings_of(walk.rows, block, gathered.low)
     is_filled = bool(meetings) and meetings[0].meets_all
     if not is_filled:
@@ -90,7 +90,7 @@ def _row_by_row(
 
 
 def _multiply(xp: Any, factors: Any, matrix: Any, out: Any) -> Call:
-    """Bind the product of every row of images with a matrix, as few products as can be."""
+    """Bind the product of every row of images with a matrix, in as few calls as possible."""
     if factors.flags.c_contiguous and out.flags.c_contiguous:
         n_rows = out.size // max(out.shape[-1], 1)
         return xp.matmul, (factors.reshape(n_rows, -1), matrix, out.reshape(n_rows, -1))

@@ -1,4 +1,4 @@
-"""Convolutions that are made of `conv2d`: of sequences, with holes, of any of these."""
+"""Convolutions built on `conv2d`: 1-D, atrous, and ``tf.nn.convolution``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def conv1d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Slide a filter (places, channels, features) over sequences.
+    """1-D convolution of sequences with filters.
 
     >>> conv1d([[[1.0], [2.0], [3.0]]], [[[1.0]], [[10.0]]], 1, "VALID").numpy().tolist()
     [[[21.0], [32.0]]]
@@ -43,7 +43,7 @@ def conv1d(
 
 
 def _image_format(data_format: str | None) -> tuple[int, str]:
-    """Return the axis that makes images of sequences, and the format of these."""
+    """Return the axis to insert to treat sequences as images, and the images' data format."""
     data_format = "NWC" if data_format is None else data_format
     data_format = {"NHWC": "NWC", "NCHW": "NCW"}.get(data_format, data_format)
     check_choice("conv1d", "data_format", data_format, ("NWC", "NCW"))
@@ -62,7 +62,7 @@ def conv1d_v1(
     input: Any = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Do as `conv1d`, with the arguments of TensorFlow 1.
+    """1-D convolution, with TensorFlow 1's argument names.
 
     >>> conv1d_v1([[[1.0], [2.0]]], [[[3.0]]], 1, "SAME").numpy().ravel().tolist()
     [3.0, 6.0]
@@ -82,7 +82,7 @@ def conv1d_transpose(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Go from what `conv1d` puts out to what it takes in: its gradient, used forwards.
+    """Transpose of 1-D convolution: the gradient of `conv1d` by its input.
 
     >>> conv1d_transpose([[[3.0]]], [[[1.0]], [[2.0]]], [1, 2, 1], 2).numpy().tolist()
     [[[3.0], [6.0]]]
@@ -106,7 +106,7 @@ def conv1d_transpose(
 def atrous_conv2d(
     value: TensorLike, filters: TensorLike, rate: int, padding: Any, name: str | None = None
 ) -> Tensor:
-    """Slide a filter with holes over images: its elements lie `rate` places apart.
+    """Atrous (dilated) 2-D convolution.
 
     >>> image = [[[[1.0], [2.0], [3.0]]]]
     >>> atrous_conv2d(image, [[[[1.0]], [[10.0]]]], 2, "VALID").numpy().tolist()
@@ -125,7 +125,7 @@ def convolution(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Slide a filter over sequences or images, as its rank says.
+    """1-D or 2-D convolution, by the rank of the filters.
 
     >>> convolution([[[1.0], [2.0]]], [[[1.0]], [[10.0]]]).numpy().tolist()
     [[[21.0]]]
@@ -157,7 +157,7 @@ def convolution_v1(
     filters: TensorLike | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Do as `convolution`, with the arguments of TensorFlow 1.
+    """1-D or 2-D convolution, with TensorFlow 1's argument names.
 
     >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
     >>> convolution_v1(image, [[[[2.0]]]], "SAME").numpy().ravel().tolist()

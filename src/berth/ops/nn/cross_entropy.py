@@ -1,4 +1,4 @@
-"""The cross entropy of a softmax with labels, in one operation: loss and slope together.
+"""Softmax cross entropy kernels: loss and gradient in one operation.
 
 Both operations have two outputs: the loss of each row, and its slope by the row's logits,
 which costs next to nothing beside the loss and is all that the way back needs.
@@ -51,7 +51,7 @@ def _scratch(
 
 
 def _start(xp: Any, logits: Any, room: Room) -> None:
-    """Write to the room the shifted logits, their exp, its sum, and the sum's logarithm."""
+    """Write shifted logits, their exponentials, the sum and its logarithm to scratch."""
     shift(xp, logits, room.block, room.column)
     xp.exp(room.block, room.other)
     add_up(xp, room.other, room, room.column)
@@ -172,7 +172,7 @@ def _sparse_cross_entropy_gradient(op: RecordedOp, grad_loss: Any, grad_slope: A
 
 
 def _of_logits(op: RecordedOp, grad_loss: Any, grad_slope: Any) -> Any:
-    """Return the gradient that the loss, and its slope by the logits, give to the logits."""
+    """Gradient of the logits, from those of the loss and of its gradient."""
     logits, slope = op.inputs[0], op.outputs[1]
     of_loss = None if grad_loss is None else expand_dims(grad_loss, -1) * slope
     if grad_slope is None:

@@ -1,4 +1,4 @@
-"""Convolution channel by channel: every channel has filters of its own.
+"""Depthwise and separable 2-D convolution.
 
 The filter is (rows, columns, channels, multiplier); the features of one channel lie side by
 side in the output.
@@ -139,7 +139,7 @@ def depthwise_conv2d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Slide filters over images, each over its own channel.
+    """Depthwise 2-D convolution: each channel has its own filters.
 
     >>> image = [[[[1.0, 2.0], [3.0, 4.0]]]]
     >>> depthwise_conv2d(image, [[[[1.0], [10.0]]]], [1, 1, 1, 1], "SAME").numpy().tolist()
@@ -160,7 +160,7 @@ def depthwise_conv2d_v1(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Do as `depthwise_conv2d`, with the arguments of TensorFlow 1.
+    """Depthwise 2-D convolution, with TensorFlow 1's argument names.
 
     >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
     >>> depthwise_conv2d_v1(image, [[[[2.0]]]], [1, 1, 1, 1], "SAME").numpy().ravel().tolist()
@@ -180,7 +180,7 @@ def depthwise_conv2d_native(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """Do as `depthwise_conv2d`, under the operation's own name.
+    """Depthwise 2-D convolution, with the arguments of the operation DepthwiseConv2dNative.
 
     >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
     >>> output = depthwise_conv2d_native(image, [[[[2.0]]]], [1, 1, 1, 1], "SAME")
@@ -203,7 +203,7 @@ def depthwise_conv2d_backprop_input(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """Return the gradient of a depthwise convolution's input.
+    """Gradient of a depthwise 2-D convolution with respect to its input.
 
     >>> grads, filters = [[[[3.0, 1.0]]]], [[[[1.0], [2.0]]]]
     >>> back = depthwise_conv2d_backprop_input([1, 1, 1, 2], filters, grads, 1, "SAME")
@@ -227,7 +227,7 @@ def depthwise_conv2d_backprop_filter(
     dilations: Any = (1, 1, 1, 1),
     name: str | None = None,
 ) -> Tensor:
-    """Return the gradient of a depthwise convolution's filter.
+    """Gradient of a depthwise 2-D convolution with respect to its filter.
 
     >>> images, grads = [[[[1.0, 2.0]]]], [[[[3.0, 4.0]]]]
     >>> back = depthwise_conv2d_backprop_filter(images, [1, 1, 2, 1], grads, 1, "SAME")
@@ -250,7 +250,7 @@ def separable_conv2d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Slide filters over each channel by itself, then mix what came out, place by place.
+    """Separable 2-D convolution: depthwise, then pointwise (1x1).
 
     >>> image = [[[[1.0, 2.0]]]]
     >>> depthwise, pointwise = [[[[1.0], [10.0]]]], [[[[1.0], [1.0]]]]
@@ -281,7 +281,7 @@ def separable_conv2d_v1(
     data_format: str | None = None,
     dilations: Any = None,
 ) -> Tensor:
-    """Do as `separable_conv2d`, with the arguments of TensorFlow 1.
+    """Separable 2-D convolution, with TensorFlow 1's argument names.
 
     >>> image = [[[[1.0]]]]
     >>> output = separable_conv2d_v1(image, [[[[2.0]]]], [[[[3.0]]]], [1, 1, 1, 1], "SAME")

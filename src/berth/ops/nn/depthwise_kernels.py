@@ -1,4 +1,4 @@
-"""Convolution channel by channel, a few images at a time.
+"""Kernels of depthwise convolution, a few images at a time.
 
 There is no matrix product in this. Windows are a view of the padded images, with columns and
 channels in one axis; weights are repeated along the columns to fit it. So the sums of
@@ -28,7 +28,7 @@ AT_ONCE = 2**17
 
 
 class _Work(NamedTuple):
-    """Windows over images with so many channels, by slices of images."""
+    """Windows over images with a number of channels, by slices of images."""
 
     n_images: int
     rows: Windows
@@ -68,7 +68,7 @@ def _work(image_dims: Known, filter_dims: Known, attrs: Attrs, n_threads: int) -
 
 
 def _back(work: _Work) -> list[tuple[slice, range, slice, range, _Work]]:
-    """List the walks back to the input: which places, which taps, over which windows."""
+    """List the walks of the gradient of the input: positions, taps and windows."""
     walks = []
     for first_row, row_taps, rows in reversed_windows(work.rows):
         for first_column, column_taps, columns in reversed_windows(work.columns):
@@ -85,7 +85,7 @@ def _back(work: _Work) -> list[tuple[slice, range, slice, range, _Work]]:
 
 
 def _memory(dtype: DType, works: Sequence[_Work], n_weights: int) -> Sequence[OutputType]:
-    """Ask for padded images, a product and a sum for each thread, and repeated weights."""
+    """Scratch memory: padded images, a product and a sum per thread, and repeated weights."""
     wide, n_threads = computed_in(dtype), works[0].n_threads
     padded = max(work.at_once * math.prod(work.padded) for work in works)
     product = max(work.at_once * math.prod(work.out) for work in works)
@@ -109,7 +109,7 @@ class _Room:
 
 
 def _pad(xp: Any, images: Any, work: _Work, room: _Room) -> Iterator[Call]:
-    """Copy images to where they lie among zeros."""
+    """Copy images into zero padding."""
     yield room.padded.fill, (0,)
     inner, given = [], []
     for windows, span in ((work.rows, work.padded[0]), (work.columns, work.padded[1])):
@@ -186,14 +186,14 @@ def _parts(
 def forward_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for each thread's images, products and sums, and for repeated weights."""
+    """Scratch memory: images, products and sums of each thread, and repeated weights."""
     images, filters = inputs
     work = _work(images.dims, filters.dims, attrs, n_threads)  # type: ignore[arg-type]
     return _memory(images.dtype, [work], math.prod(filters.dims))  # type: ignore[arg-type]
 
 
 def bind_forward(launch: Launch) -> Parts | None:
-    """Bind a convolution."""
+    """Bind a depthwise convolution."""
     xp, attrs, (images, filters) = launch.xp, launch.attrs, launch.inputs
     if launch.outputs[0].size == 0:
         return None
@@ -224,7 +224,7 @@ def bind_forward(launch: Launch) -> Parts | None:
 def input_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for each thread's gradients, products and sums, and for repeated weights."""
+    """Scratch memory: gradients, products and sums of each thread, and repeated weights."""
     filters, (dtype, dims) = inputs[1], outputs[0]
     work = _work(dims, filters.dims, attrs, n_threads)  # type: ignore[arg-type]
     n_weights = math.prod(filters.dims)  # type: ignore[arg-type]
@@ -232,7 +232,7 @@ def input_scratch(
 
 
 def bind_input(launch: Launch) -> Parts | None:
-    """Bind the gradient of the input: turned weights over what came back."""
+    """Bind the gradient by the input: flipped weights over the gradients of the output."""
     xp, attrs, (_, filters, grads) = launch.xp, launch.attrs, launch.inputs
     out = launch.outputs[0]
     if out.size == 0:
@@ -272,7 +272,7 @@ def bind_input(launch: Launch) -> Parts | None:
 def filter_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for each thread's images and products, and for what it adds up."""
+    """Scratch memory: images and products of each thread, and its partial sums."""
     images, dims = inputs[0], outputs[0][1]
     work = _work(images.dims, dims, attrs, n_threads)  # type: ignore[arg-type]
     rooms, _ = _memory(images.dtype, [work], 0)
@@ -283,7 +283,7 @@ def filter_scratch(
 
 
 def bind_filter(launch: Launch) -> Parts | Call | None:
-    """Bind the gradient of the filter: images times what came back, added up."""
+    """Bind the gradient by the filter: images times the gradients of the output, summed."""
     xp, attrs, (images, _, grads) = launch.xp, launch.attrs, launch.inputs
     out = launch.outputs[0]
     if out.size == 0:

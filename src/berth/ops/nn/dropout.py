@@ -1,4 +1,4 @@
-"""Dropout: in training, some elements are left out by chance, and the others made up for it."""
+"""Dropout: elements set to 0 at random in training, the others scaled up."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def dropout(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Set elements to 0, each with probability `rate`, and divide the others by 1 - rate.
+    """Dropout: set elements to 0 with probability `rate`, scale the others by 1 / (1 - rate).
 
-    Where `noise_shape` has a size of 1, all elements along the axis share one fate.
+    Where `noise_shape` has a size of 1, elements along the axis are dropped together.
 
     >>> dropout([1.0, 2.0], rate=0).numpy().tolist()
     [1.0, 2.0]
@@ -38,7 +38,7 @@ def dropout(
         x = convert(x, None, "x")
         _check(x, rate)
         if _is_number(rate) and not rate:
-            get_seed(seed)  # other random operations draw the same numbers as otherwise
+            get_seed(seed)  # keeps the seeds of other random operations unchanged
             return x
         dtype = x.dtype.base_dtype
         if _is_number(rate):
@@ -63,7 +63,7 @@ def dropout_v1(
     name: str | None = None,
     rate: Any = None,
 ) -> Tensor:
-    """Set elements to 0, as `dropout`; `keep_prob` is 1 - rate.
+    """Dropout, with TensorFlow 1's argument names; `keep_prob` is 1 - rate.
 
     >>> dropout_v1([1.0, 2.0], keep_prob=1.0).numpy().tolist()
     [1.0, 2.0]
@@ -104,7 +104,7 @@ def _check(x: Any, rate: Any) -> None:
 
 
 def _noise_shape(x: Any, noise_shape: Any) -> Any:
-    """Return the shape of what decides; sizes that are left open are those of x."""
+    """Return the shape of the random mask; unknown sizes are those of x."""
     if noise_shape is None:
         return shape(x)
     if type_of(noise_shape) is not None:

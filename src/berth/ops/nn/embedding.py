@@ -1,4 +1,4 @@
-"""Embeddings: the rows of tables, looked up by number."""
+"""Embeddings: rows of tables looked up by id."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from berth.public import public_v1, public_v2
 def embedding_lookup(
     params: TensorLike, ids: Any, max_norm: Any = None, name: str | None = None
 ) -> Tensor:
-    """Take the rows of a table at ids; rows longer than `max_norm` are shortened to it.
+    """Look up embeddings: the rows of a table at ids, clipped to `max_norm`.
 
     A list is one of several tables, of which the first has the first rows, and so on.
 
@@ -45,7 +45,7 @@ def embedding_lookup_v1(
     validate_indices: bool = True,
     max_norm: Any = None,
 ) -> Tensor:
-    """Take the rows of tables at ids, as `embedding_lookup`.
+    """Look up embeddings in a table, or in several that share the ids between them.
 
     Of n tables, row `id` is in table id % n for the strategy "mod"; for "div" the first table
     has the first rows, and so on.
@@ -90,7 +90,7 @@ def _from_several(tables: list[Any], ids: Any, strategy: str) -> Any:
 
 
 def _divided(tables: list[Any], ids: Any) -> tuple[Any, Any]:
-    """Return the table and row of each id, if the first table has the first rows.
+    """Return the table and row of each id for the strategy "div": contiguous ids per table.
 
     All have as many, but for the first few, which have one more if it does not come out even.
     """

@@ -1,4 +1,4 @@
-"""Batch normalization in one operation, and the way back in another.
+"""Fused batch normalization and its gradient.
 
 A tensor is gone over in blocks of its first axis, so that what lies between stays in the
 cache. Everything is computed in float32, also for half floats.
@@ -89,14 +89,14 @@ def _folded(dims: Sequence[int], attrs: Attrs) -> tuple[int, ...]:
 def _scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for a block of the size of a few examples."""
+    """Scratch memory: a block of the size of a few examples."""
     dims = _folded([size or 0 for size in outputs[0][1] or ()], attrs)
     n_rows = max(1, _BLOCK // max(1, math.prod(dims[1:])))
     return ((float32, (min(n_rows, dims[0]), *dims[1:])),)
 
 
 class _Blocks:
-    """The blocks of a tensor, and what can be asked of them channel by channel."""
+    """The blocks of a tensor, with reductions and updates by channel."""
 
     def __init__(self, launch: Launch) -> None:
         self.xp = launch.xp
@@ -165,7 +165,7 @@ def _normalize(launch: Launch, blocks: _Blocks) -> None:
         total = blocks.total(lambda rows, block: xp.copyto(block, x[rows]))
         xp.divide(total, blocks.n_each, mean)
         xp.divide(blocks.total(squared), blocks.n_each, variance)
-        # Who goes on with the variance is given what it is among all examples there are.
+        # The running variance is the unbiased estimate (Bessel's correction).
         unbiased = variance * (blocks.n_each / max(1, blocks.n_each - 1))
         pairs = zip(running, (mean, unbiased), (old_mean, old_variance), strict=True)
         for out, new, old in pairs:
@@ -265,7 +265,7 @@ FUSED_BATCH_NORM_GRAD = OpDef(
 def _fused_batch_norm_grad_gradient(
     op: RecordedOp, of_x: Any, of_scale: Any, of_offset: Any, *_: Any
 ) -> Any:
-    """Go back from the gradients that the batch's normalization has.
+    """Second-order gradient of batch normalization, in training.
 
     Mean and variance count as what they are in training: functions of x.
     """
@@ -333,7 +333,7 @@ def fused_batch_norm(
     name: str | None = None,
     exponential_avg_factor: float = 1.0,
 ) -> tuple[Any, Any, Any]:
-    """Normalize images channel by channel; return them, and means and variances to go on with.
+    """Batch normalization of images by channel; returns also the mean and variance.
 
     In training by the batch's own, else by those given. What is returned mixes the given
     ones with the batch's own, of which `exponential_avg_factor` is the share.
@@ -365,7 +365,7 @@ def fused_batch_norm(
 @takes_none
 @gradient(FUSED_BATCH_NORM)
 def _fused_batch_norm_gradient(op: RecordedOp, grad: Any, *others: Any) -> Any:
-    """Go back from the normalized tensor only, as TensorFlow does."""
+    """Gradient through the normalized tensor only, as in TensorFlow."""
     if grad is None:
         return (None,) * 5
     x, scale = op.inputs[:2]

@@ -1,4 +1,4 @@
-"""Losses: how far predictions are from what was to be predicted.
+"""Loss functions: cross entropy, log-Poisson, L2.
 
 A softmax goes along the last axis of a matrix; tensors of other shapes become one first.
 """
@@ -46,7 +46,7 @@ from berth.public import public, public_v1, public_v2
 def softmax_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, axis: int = -1, name: str | None = None
 ) -> Tensor:
-    """Return the cross entropy of probabilities with the softmax of logits along an axis.
+    """Softmax cross entropy between logits and labels.
 
     >>> softmax_cross_entropy_with_logits([[0.5, 0.5]], [[0.0, 0.0]]).numpy().tolist()
     [0.6931471824645996]
@@ -76,7 +76,7 @@ def softmax_cross_entropy_with_logits_v2(
     name: str | None = None,
     dim: int | None = None,
 ) -> Tensor:
-    """Return the same, for programs of TensorFlow 1 that want gradients of the labels too.
+    """Softmax cross entropy between logits and labels, differentiable by both.
 
     >>> softmax_cross_entropy_with_logits_v2([[1.0, 0.0]], [[900.0, 0.0]]).numpy().tolist()
     [0.0]
@@ -93,7 +93,7 @@ def softmax_cross_entropy_with_logits_v1(
     name: str | None = None,
     axis: int | None = None,
 ) -> Tensor:
-    """Return the same as TensorFlow 1 does: nothing goes back to the labels.
+    """Softmax cross entropy between logits and labels, not differentiable by the labels.
 
     >>> softmax_cross_entropy_with_logits_v1(labels=[[1.0, 0.0]], logits=[[900.0, 0.0]]).numpy()
     array([0.], dtype=float32)
@@ -110,7 +110,7 @@ def softmax_cross_entropy_with_logits_v1(
 def sparse_softmax_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Return the cross entropy of classes, given by their numbers, with a softmax of logits.
+    """Softmax cross entropy between logits and labels given as class indices.
 
     >>> sparse_softmax_cross_entropy_with_logits([0, 1], [[0.0, 0.0], [0.0, 900.0]]).numpy()
     array([0.6931472, 0.       ], dtype=float32)
@@ -131,7 +131,7 @@ def sparse_softmax_cross_entropy_with_logits(
 def sparse_softmax_cross_entropy_with_logits_v1(
     labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
-    """Return the same, with TensorFlow 1's complaint if an argument is missing.
+    """Sparse softmax cross entropy, with TensorFlow 1's arguments.
 
     >>> sparse_softmax_cross_entropy_with_logits_v1(labels=[1], logits=[[0.0, 900.0]]).numpy()
     array([0.], dtype=float32)
@@ -171,7 +171,7 @@ def _check_classes(labels: Any, logits: Any) -> None:
 
 
 def _as_matrix(tensor: Any) -> Any:
-    """Put all axes but the last into one."""
+    """Flatten all axes but the last into one."""
     dims = tensor.dims
     if dims is not None and len(dims) == 2:
         return tensor
@@ -223,7 +223,7 @@ SIGMOID_CROSS_ENTROPY = elementwise(
 def sigmoid_cross_entropy_with_logits(
     labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
-    """Return the cross entropy of probabilities with the sigmoid of logits, each by itself.
+    """Sigmoid cross entropy between logits and labels, element-wise.
 
     >>> sigmoid_cross_entropy_with_logits([1.0, 0.0], [900.0, 900.0]).numpy().tolist()
     [0.0, 900.0]
@@ -244,7 +244,7 @@ def _sigmoid_cross_entropy_gradient(op: RecordedOp, grad: Any) -> Any:
 def weighted_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, pos_weight: Any, name: str | None = None
 ) -> Tensor:
-    """Return the same with a weight for what should have been found: above 1 for fewer misses.
+    """Sigmoid cross entropy, with a weight for positive labels.
 
     >>> weighted_cross_entropy_with_logits([1.0, 0.0], [-900.0, 900.0], 2.0).numpy().tolist()
     [1800.0, 900.0]
@@ -264,7 +264,7 @@ def weighted_cross_entropy_with_logits_v1(
     name: str | None = None,
     targets: Any = None,
 ) -> Tensor:
-    """Return the same; `targets` is an older name of `labels`.
+    """Weighted sigmoid cross entropy; `targets` is TensorFlow 1's name of `labels`.
 
     >>> weighted_cross_entropy_with_logits_v1([0.0], [900.0], 2.0).numpy().tolist()
     [900.0]
@@ -299,7 +299,7 @@ def log_poisson_loss(
     compute_full_loss: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return how badly counts fit Poisson distributions, given the logarithms of their means.
+    """Log-Poisson loss: negative log-likelihood of counts, given the logarithms of rates.
 
     The full loss has a term (Stirling's) that does not depend on the predictions.
 
@@ -343,7 +343,7 @@ L2_LOSS = OpDef(
 
 @public("nn.l2_loss")
 def l2_loss(t: Any, name: str | None = None) -> Tensor:
-    """Return half of the sum of a tensor's squares.
+    """L2 loss: half the sum of the squares of a tensor.
 
     >>> l2_loss([3.0, 4.0]).numpy().item()
     12.5

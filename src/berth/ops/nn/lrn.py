@@ -1,4 +1,4 @@
-"""Local response normalization: each channel divided by how strong its neighbours are.
+"""Local response normalization (LRN) and its gradient.
 
 With ``s = bias + alpha * (sum of squares of the channels around)`` the output is
 ``x / s**beta``. Sums over neighbouring channels are products with a matrix of zeros and
@@ -69,7 +69,7 @@ def _divide(n_rows: int, n_channels: int, n_threads: int) -> _Division:
 def _scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for a matrix of neighbours, and a few slices for each thread."""
+    """Scratch memory: a band matrix of neighbours, and a few slices for each thread."""
     dtype, dims = outputs[0]
     *rows, n_channels = dims or (0,)
     division = _divide(math.prod(rows), n_channels or 0, n_threads)  # type: ignore[arg-type]
@@ -87,7 +87,7 @@ def _computed_in(dtype: DType) -> DType:
 
 
 def _neighbours(launch: Launch) -> list[Call]:
-    """Fill the matrix that sums up neighbouring channels, times alpha."""
+    """Fill the band matrix that sums neighbouring channels, times alpha."""
     matrix, radius = launch.scratch[0], launch.attrs["depth_radius"]
     calls: list[Call] = [(matrix.fill, (0,))]
     n_channels = matrix.shape[0]
@@ -133,7 +133,7 @@ def _over_rows(
 
 
 def _scale(launch: Launch, images: Any, squares: Any, scale: Any) -> Iterator[Call]:
-    """Compute bias + alpha * (sum of squares around)."""
+    """Compute bias + alpha * (sum of squares of neighbours)."""
     xp = launch.xp
     yield xp.multiply, (images, images, squares)
     yield xp.matmul, (squares, launch.scratch[0], scale)
@@ -235,7 +235,7 @@ def local_response_normalization(
     beta: float = 0.5,
     name: str | None = None,
 ) -> Tensor:
-    """Divide each channel by the strength of those around it, `depth_radius` to each side.
+    """Local response normalization over `depth_radius` channels to each side.
 
     >>> lrn([[[[3.0, 4.0]]]], depth_radius=1, bias=0, alpha=1).numpy().tolist()[0][0][0]
     [0.6000000238418579, 0.800000011920929]

@@ -1,4 +1,4 @@
-"""Means and variances, and tensors brought to a mean of 0 and a variance of 1 by them.
+"""Moments, batch normalization and layer normalization.
 
 All is made of other operations; the whole in one operation is in `fused_batch_norm`.
 """
@@ -28,7 +28,7 @@ from berth.public import public, public_v1, public_v2
 
 
 def _wide(x: Tensor) -> Tensor:
-    """Return what to compute in: half floats are too short to add up many."""
+    """Return the tensor to compute in: float16 is not precise enough for long sums."""
     return cast(x, float32) if x.dtype.base_dtype is float16 else x
 
 
@@ -44,7 +44,7 @@ def moments(
     keepdims: bool = False,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """Return mean and variance along axes. `shift` is there for older programs: not used.
+    """Mean and variance along axes. `shift` is accepted for older programs, and not used.
 
     >>> mean, variance = moments([[1.0, 2.0], [3.0, 2.0]], [0])
     >>> mean.numpy().tolist(), variance.numpy().tolist()
@@ -76,7 +76,7 @@ def moments_v1(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Any, Any]:
-    """Return the same, with the arguments in TensorFlow 1's order.
+    """Mean and variance along axes, with TensorFlow 1's argument order.
 
     >>> moments_v1([1.0, 3.0], [0], keep_dims=True)[0].numpy().tolist()
     [2.0]
@@ -93,7 +93,7 @@ def weighted_moments(
     keepdims: bool = False,
     name: str | None = None,
 ) -> tuple[Any, Any]:
-    """Return mean and variance along axes, where each element counts as often as it weighs.
+    """Weighted mean and variance along axes.
 
     >>> mean, variance = weighted_moments([1.0, 5.0], [0], [3.0, 1.0])
     >>> mean.numpy().item(), variance.numpy().item()
@@ -122,7 +122,7 @@ def weighted_moments_v1(
     keep_dims: bool | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Any, Any]:
-    """Return the same, with the arguments in TensorFlow 1's order.
+    """Weighted mean and variance along axes, with TensorFlow 1's argument names.
 
     >>> weighted_moments_v1([1.0, 5.0], [0], [3.0, 1.0])[0].numpy().item()
     2.0
@@ -139,7 +139,7 @@ def sufficient_statistics(
     keepdims: bool = False,
     name: str | None = None,
 ) -> tuple[Any, Any, Any, Any]:
-    """Return what moments are made of: a count, the sum, the sum of squares, and the shift.
+    """Sufficient statistics for mean and variance: count, sum, sum of squares, shift.
 
     Both sums are those of x less the shift.
 
@@ -174,7 +174,7 @@ def sufficient_statistics_v1(
     name: str | None = None,
     keepdims: bool | None = None,
 ) -> tuple[Any, Any, Any, Any]:
-    """Return the same, with the arguments in TensorFlow 1's order.
+    """Sufficient statistics for mean and variance, with TensorFlow 1's argument names.
 
     >>> sufficient_statistics_v1([1.0, 2.0, 3.0], [0])[1].numpy().item()
     6.0
@@ -187,7 +187,7 @@ def sufficient_statistics_v1(
 def normalize_moments(
     counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
 ) -> tuple[Any, Any]:
-    """Return mean and variance, of what `sufficient_statistics` gave.
+    """Mean and variance from sufficient statistics.
 
     >>> mean, variance = normalize_moments(2.0, 6.0, 20.0, None)
     >>> mean.numpy().item(), variance.numpy().item()
@@ -214,7 +214,7 @@ def batch_normalization(
     variance_epsilon: Any,
     name: str | None = None,
 ) -> Tensor:
-    """Return (x - mean) / √(variance + epsilon), times a scale, plus an offset, if given.
+    """Batch normalization: (x - mean) / √(variance + epsilon) * scale + offset.
 
     >>> batch_normalization([1.0, 5.0], 3.0, 4.0, None, None, 0.0).numpy().tolist()
     [-1.0, 1.0]
@@ -242,7 +242,7 @@ def batch_norm_with_global_normalization(
     scale_after_normalization: bool,
     name: str | None = None,
 ) -> Tensor:
-    """Return the same, scaled by `gamma` only if that is asked for.
+    """Batch normalization, scaled by `gamma` only on request.
 
     >>> batch_norm_with_global_normalization(
     ...     [5.0], 3.0, 4.0, 0.5, 9.0, 0.0, scale_after_normalization=False).numpy().tolist()
@@ -266,7 +266,7 @@ def batch_norm_with_global_normalization_v1(
     mean: Any = None,
     variance: Any = None,
 ) -> Tensor:
-    """Return the same, with TensorFlow 1's short names.
+    """Batch normalization, with TensorFlow 1's argument names.
 
     >>> batch_norm_with_global_normalization_v1(
     ...     [5.0], 3.0, 4.0, 0.5, 9.0, 0.0, True).numpy().tolist()
@@ -292,7 +292,7 @@ def layer_normalization(
     epsilon: float = 1e-3,
     name: str | None = None,
 ) -> Any:
-    """Bring each example to a mean of 0 and a variance of 1 along its own axes.
+    """Layer normalization: zero mean and unit variance for each example.
 
     TensorFlow has it as a layer of Keras only; the defaults are that layer's.
 

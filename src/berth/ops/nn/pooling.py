@@ -1,4 +1,4 @@
-"""Pools: the largest element of each window over images, or the mean of its elements."""
+"""Max and average pooling of images and sequences."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def max_pool2d(
     data_format: str = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the largest element of each window, channel by channel.
+    """Max pooling of images, by channel.
 
     >>> max_pool2d([[[[1.0], [5.0]], [[3.0], [2.0]]]], 2, 2, "VALID").numpy().tolist()
     [[[[5.0]]]]
@@ -71,7 +71,7 @@ def max_pool(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Do as `max_pool2d`, for images; as `max_pool1d`, for sequences.
+    """Max pooling of images or sequences, by the rank of the input.
 
     >>> max_pool([[[1.0], [5.0], [2.0]]], 2, 1, "VALID").numpy().tolist()
     [[[5.0], [5.0]]]
@@ -100,7 +100,7 @@ def max_pool_v1(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Tensor:
-    """Do as `max_pool2d`, with the arguments of TensorFlow 1.
+    """Max pooling of images, with TensorFlow 1's argument names.
 
     >>> max_pool_v1([[[[1.0], [2.0]], [[3.0], [4.0]]]], 2, 2, "VALID").numpy().item()
     4.0
@@ -118,7 +118,7 @@ def avg_pool2d(
     data_format: str = "NHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the mean of each window's elements, channel by channel; padding does not count.
+    """Average pooling of images, by channel; padding is not counted.
 
     >>> avg_pool2d([[[[1.0], [5.0]], [[3.0], [3.0]]]], 2, 1, "SAME").numpy().tolist()
     [[[[3.0], [4.0]], [[3.0], [3.0]]]]
@@ -137,7 +137,7 @@ def avg_pool(
     data_format: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Do as `avg_pool2d`, for images; as `avg_pool1d`, for sequences.
+    """Average pooling of images or sequences, by the rank of the input.
 
     >>> avg_pool([[[1.0], [5.0], [2.0]]], 2, 1, "VALID").numpy().tolist()
     [[[3.0], [3.5]]]
@@ -157,7 +157,7 @@ def avg_pool_v1(
     name: str | None = None,
     input: TensorLike | None = None,
 ) -> Tensor:
-    """Do as `avg_pool2d`, with the arguments of TensorFlow 1.
+    """Average pooling of images, with TensorFlow 1's argument names.
 
     >>> avg_pool_v1([[[[1.0], [2.0]], [[3.0], [4.0]]]], 2, 2, "VALID").numpy().item()
     2.5
@@ -178,7 +178,7 @@ def max_pool1d(
     data_format: str = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the largest element of each window over sequences.
+    """Max pooling of sequences.
 
     >>> max_pool1d([[[1.0], [5.0], [2.0], [3.0]]], 2, 2, "VALID").numpy().tolist()
     [[[5.0], [3.0]]]
@@ -196,7 +196,7 @@ def avg_pool1d(
     data_format: str = "NWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the mean of each window over sequences.
+    """Average pooling of sequences.
 
     >>> avg_pool1d([[[1.0], [5.0], [2.0], [3.0]]], 2, 2, "VALID").numpy().tolist()
     [[[3.0], [2.5]]]
@@ -231,7 +231,7 @@ def _as_images(
 
 
 class MaxPoolWithArgmax(NamedTuple):
-    """The largest elements of windows, and where they are."""
+    """Result of max pooling, with the indices of the maxima."""
 
     output: Any
     argmax: Any
@@ -248,7 +248,7 @@ def max_pool_with_argmax(
     include_batch_in_index: bool = False,
     name: str | None = None,
 ) -> MaxPoolWithArgmax:
-    """Return the largest element of each window, and its position in its flattened image.
+    """Max pooling of images, with the flattened indices of the maxima.
 
     >>> images = [[[[1.0], [5.0]], [[3.0], [2.0]]]]
     >>> [t.numpy().tolist() for t in max_pool_with_argmax(images, 2, 2, "SAME")]
@@ -277,7 +277,7 @@ def max_pool_with_argmax_v1(
     output_dtype: Any = None,
     include_batch_in_index: bool = False,
 ) -> MaxPoolWithArgmax:
-    """Do as `max_pool_with_argmax`, with the arguments of TensorFlow 1.
+    """Max pooling of images with indices, with TensorFlow 1's argument names.
 
     >>> best, where = max_pool_with_argmax_v1([[[[1.0], [2.0]], [[3.0], [4.0]]]], 2, 2, "VALID")
     >>> best.numpy().item(), where.numpy().item()

@@ -1,4 +1,4 @@
-"""Pools over windows, and their gradients, a few images at a time.
+"""Kernels of max and average pooling and their gradients, a few images at a time.
 
 Largest elements and sums are found along rows first, then along columns, which takes fewer
 combinations than windows have elements.
@@ -31,12 +31,12 @@ from berth.ops.opdef import Call, Launch, Parts, make_calls
 
 
 def lowest(dtype: Any) -> Any:
-    """Return what is less than, or as little as, any number of a type."""
+    """Return the lowest value of a type: -inf for floats."""
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
 def bind_max(launch: Launch) -> Parts | None:
-    """Bind the search for each window's largest element. Scratch: between rows and columns."""
+    """Bind max pooling. Scratch: the intermediate result between rows and columns."""
     xp, attrs = launch.xp, launch.attrs
     images, out = (channels_last(a, attrs) for a in (launch.inputs[0], launch.outputs[0]))
     if out.size == 0:
@@ -59,7 +59,7 @@ def bind_max(launch: Launch) -> Parts | None:
 
 
 class _Reach(NamedTuple):
-    """One element of all windows: which windows have it, and where."""
+    """One tap of all windows: the windows that have it, and its elements."""
 
     windows: tuple[slice, slice, slice]
     places: tuple[slice, slice, slice]
@@ -67,7 +67,7 @@ class _Reach(NamedTuple):
 
 
 def _reaches(pool: Pool) -> list[_Reach]:
-    """List the elements of windows, row by row."""
+    """List the taps of windows, row by row."""
     everything = slice(None)
     return [
         _Reach(
@@ -86,7 +86,7 @@ def _reaches(pool: Pool) -> list[_Reach]:
 def _first_largest(
     xp: Any, pool: Pool, images: Any, largest: Any, masks: Sequence[Any]
 ) -> Iterator[tuple[_Reach, Any, list[Call]]]:
-    """For each element of windows: a mask of those whose first largest it is, and its calls."""
+    """For each tap: a mask of the windows whose first maximum it is, and its calls."""
     found, is_it = masks
     reaches = _reaches(pool)
     for position, reach in enumerate(reaches):
@@ -94,7 +94,7 @@ def _first_largest(
         calls: list[Call] = [(xp.equal, (largest[reach.windows], images[reach.places], mine))]
         if position == 0:
             calls += [(found.fill, (False,)), (xp.copyto, (before, mine))]
-        else:  # True is more than False: found now, and not before
+        else:  # True > False: found now, and not before
             calls.append((xp.greater, (mine, before, mine)))
             if position < len(reaches) - 1:
                 calls.append((xp.logical_or, (before, mine, before)))
@@ -102,7 +102,7 @@ def _first_largest(
 
 
 def bind_max_gradient(launch: Launch) -> Parts | None:
-    """Bind the way back to the largest elements. Scratch: two masks, a product."""
+    """Bind the gradient of max pooling. Scratch: two masks, a product."""
     xp, attrs, out = launch.xp, launch.attrs, launch.outputs[0]
     if out.size == 0:
         return None
@@ -132,7 +132,7 @@ def bind_max_gradient(launch: Launch) -> Parts | None:
 
 
 def bind_max_gradient_gradient(launch: Launch) -> Parts | None:
-    """Bind the choice of what belongs to the largest elements. Scratch as for the gradient."""
+    """Bind the gradient of max pooling's gradient: values at the maxima. Scratch as above."""
     xp, attrs, out = launch.xp, launch.attrs, launch.outputs[0]
     if out.size == 0:
         return None
@@ -156,7 +156,7 @@ def bind_max_gradient_gradient(launch: Launch) -> Parts | None:
 
 
 def bind_positions(launch: Launch) -> Parts | None:
-    """Bind the search for where the largest elements are. Scratch: two masks, a product."""
+    """Bind the indices of the maxima. Scratch: two masks, a product."""
     xp, attrs, out = launch.xp, launch.attrs, launch.outputs[1]
     if out.size == 0:
         return None
@@ -192,7 +192,7 @@ def bind_positions(launch: Launch) -> Parts | None:
 
 
 def _counts(xp: Any, pool: Pool, dtype: Any) -> Any:
-    """Count the elements of windows that are inside."""
+    """Count the elements of windows that are not padding."""
     per_axis = []
     for windows in (pool.rows, pool.columns):
         counts = np.zeros(windows.n_out)
@@ -203,7 +203,7 @@ def _counts(xp: Any, pool: Pool, dtype: Any) -> Any:
 
 
 def bind_mean(launch: Launch) -> Parts | None:
-    """Bind the means of windows. Scratch: between rows and columns, and sums."""
+    """Bind average pooling. Scratch: intermediate, sums."""
     xp, attrs = launch.xp, launch.attrs
     images, out = (channels_last(a, attrs) for a in (launch.inputs[0], launch.outputs[0]))
     if out.size == 0:
@@ -225,7 +225,7 @@ def _divide(xp: Any, sums: Any, counts: Any, out: Any) -> None:
 
 
 def bind_mean_gradient(launch: Launch) -> Parts | None:
-    """Bind the way back from means. Scratch: between rows and columns, quotients, sums."""
+    """Bind the gradient of average pooling. Scratch: intermediate, quotients, sums."""
     xp, attrs, out = launch.xp, launch.attrs, launch.outputs[0]
     if out.size == 0:
         return None

@@ -1,4 +1,4 @@
-"""What pools are, and their gradients: shape rules, checks and kernels."""
+"""Pooling operations: shape rules, checks, definitions and gradients."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _asked_for(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 
 
 def _scratch(*parts: str, images: int | None = 0) -> ScratchShapes:
-    """Ask for parts: what is between rows and columns, and what has the shape of the output.
+    """Scratch memory: the result between rows and columns, and arrays like the output.
 
     A part is named by a place, and by a type if that is not the one that sums are made in.
     `images` says which input has the images' shape; if none, the output has it.
@@ -134,7 +134,7 @@ def _scratch(*parts: str, images: int | None = 0) -> ScratchShapes:
 
 
 def _checked(bind: Bind) -> Bind:
-    """Make a kernel check what only a run can tell."""
+    """Wrap a kernel with the checks that need concrete shapes."""
 
     def bind_checked(launch: Launch) -> Any:
         attrs = launch.attrs

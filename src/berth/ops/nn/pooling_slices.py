@@ -1,4 +1,4 @@
-"""Pools divided: by images among threads, and by axes into combinations of views.
+"""Pooling divided by images among threads, and by axis into operations on views.
 
 An element of all windows at once is a view of the images, every `step` rows and columns: a
 pool combines such views, one for each *tap* of the window.
@@ -16,7 +16,7 @@ from berth.ops.opdef import Attrs, Call, Parts, make_calls
 AT_ONCE = 2**18
 """About how many elements of the input are worked on at a time."""
 FEW = 2**15
-"""Up to so many elements a second thread is not worth the hand-over."""
+"""Below this number of elements, a second thread is not worth its start."""
 
 Combine = Callable[[Any, Any, Any], Any]
 
@@ -82,7 +82,7 @@ def in_slices(pool: Pool, calls_of: Callable[[int, slice], Iterator[Call]]) -> P
 
 
 class Tap(NamedTuple):
-    """Where an element of windows lies along an axis: which windows, and which places."""
+    """One element of windows along an axis: the windows that have it, and its positions."""
 
     windows: slice
     places: slice
@@ -121,7 +121,7 @@ def along(
 
 
 def back_along(xp: Any, axis: int, windows: Windows, grads: Any, out: Any) -> Iterator[Call]:
-    """Add to each place along an axis the gradients of the windows that it is in."""
+    """Add to each position along an axis the gradients of the windows that cover it."""
     lattices = Lattices(out, {axis: windows})
     for tap in taps_of(windows):
         part, arrived = _at(out, axis, tap.places), _at(grads, axis, tap.windows)
@@ -135,10 +135,10 @@ def back_along(xp: Any, axis: int, windows: Windows, grads: Any, out: Any) -> It
 
 
 class Lattices:
-    """Places in every `step` rows and columns, which one element of all windows goes to.
+    """Strided grids of an output: the positions that one element of all windows covers.
 
-    The first that comes to a lattice writes, and the next ones add: so nothing has to be
-    zero before, but what the first does not reach.
+    The first write to a lattice overwrites, later ones accumulate, so that only positions
+    that the first write does not cover have to be set to zero.
     """
 
     def __init__(self, out: Any, along: Mapping[int, Windows]) -> None:
@@ -154,7 +154,7 @@ class Lattices:
         return self._out[tuple(index)]
 
     def open(self, places: Mapping[int, slice]) -> list[Call] | None:
-        """Return what makes the rest of a lattice zero; None if somebody wrote to it before."""
+        """Return calls that zero the rest of a lattice; None if it was written to before."""
         phases = tuple(which.start % self._along[axis].step for axis, which in places.items())
         if phases not in self._untouched:
             return None
@@ -170,7 +170,7 @@ class Lattices:
         return calls
 
     def close(self) -> list[Call]:
-        """Return what makes zero what nobody wrote to."""
+        """Return calls that zero the lattices that were not written to."""
         return [(self._lattice(phases).fill, (0,)) for phases in self._untouched]
 
 
@@ -179,5 +179,5 @@ def _at(array: Any, axis: int, which: slice) -> Any:
 
 
 def cut(array: Any, images: slice, thread: int) -> Any:
-    """Return the part of a thread's scratch memory that so many images need."""
+    """Return the part of a thread's scratch memory for a number of images."""
     return array[thread, : images.stop - images.start]

@@ -1,4 +1,4 @@
-"""Softmax: scores, turned into the probabilities of classes."""
+"""Softmax and log-softmax."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ LOG_SOFTMAX = _softmax_op(
 def softmax(
     logits: TensorLike, axis: AxisLike = None, name: str | None = None, dim: Any = None
 ) -> Tensor:
-    """Return exp(logits), divided by its sum along an axis, by default the last.
+    """Softmax along an axis, by default the last: exp(logits) / sum(exp(logits)).
 
     >>> softmax([[0.0, 0.0], [1000.0, 0.0]]).numpy().tolist()
     [[0.5, 0.5], [1.0, 0.0]]
@@ -122,7 +122,7 @@ def _softmax_gradient(op: RecordedOp, grad: Any) -> Any:
 
 
 def through_softmax(y: Any, grad: Any) -> Any:
-    """Return the gradient of the logits, given softmax's output and its gradient."""
+    """Gradient of the logits, from softmax's output and its gradient."""
     return (grad - reduce_sum(grad * y, -1, keepdims=True)) * y
 
 
@@ -130,7 +130,7 @@ def through_softmax(y: Any, grad: Any) -> Any:
 def log_softmax(
     logits: TensorLike, axis: AxisLike = None, name: str | None = None, dim: Any = None
 ) -> Tensor:
-    """Return the logarithm of `softmax`, also where that is too small to be told from 0.
+    """Log-softmax along an axis, accurate where softmax underflows.
 
     >>> log_softmax([1000.0, 0.0]).numpy().tolist()
     [0.0, -1000.0]
@@ -157,7 +157,7 @@ def _along(op: OpDef, logits: Any, axis: Any, name: str | None) -> Tensor:
 
 
 def order_to_last(dims: Sequence[int | None], axis: int) -> Any:
-    """Return the order of axes that makes an axis the last; None if it is the last already.
+    """Permutation that moves an axis to the end; None if it is the last already.
 
     >>> order_to_last((2, 3, 4), 0).tolist()
     [1, 2, 0]

@@ -31,7 +31,7 @@ def bend(xp: Any, x: Any) -> Any:
     small = xp.absolute(x)
     xp.negative(small, small)
     xp.exp(small, small)
-    # What 1 + small loses in rounding is added again. NumPy's log1p takes four times as long.
+    # The rounding error of 1 + small is added back. NumPy's log1p takes four times as long.
     whole = small + 1
     lost = whole - 1
     xp.subtract(small, lost, lost)

@@ -1,4 +1,4 @@
-"""Windows that slide over volumes: images in a row, like the slices of a scan or a film.
+"""3-D convolution and pooling, computed as 2-D convolutions and pools of slices.
 
 A volume has one axis more than an image, its depth. What a filter sees at one depth lies in
 several images; put behind each other as channels they are one image, for which there is
@@ -52,7 +52,7 @@ def conv3d(
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Slide a filter over volumes; each place gives the products with it, summed up.
+    """3-D convolution of volumes with filters.
 
     >>> volume = [[[[[1.0], [2.0]]], [[[3.0], [4.0]]]]]
     >>> conv3d(volume, [[[[[1.0]]]], [[[[10.0]]]]], [1] * 5, "VALID").numpy().tolist()
@@ -92,7 +92,7 @@ def conv3d_v1(
     name: str | None = None,
     filters: TensorLike | None = None,
 ) -> Tensor:
-    """Do as `conv3d`, with the arguments of TensorFlow 1.
+    """3-D convolution, with TensorFlow 1's argument names.
 
     >>> conv3d_v1([[[[[1.0]]]]], [[[[[2.0]]]]], [1, 1, 1, 1, 1], "SAME").numpy().item()
     2.0
@@ -110,7 +110,7 @@ def max_pool3d(
     data_format: str = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the largest element of each window that slides over volumes.
+    """Max pooling of volumes.
 
     >>> volume = [[[[[1.0], [2.0]]], [[[3.0], [4.0]]]]]
     >>> max_pool3d(volume, [2, 1, 1], 1, "VALID").numpy().tolist()
@@ -128,7 +128,7 @@ def avg_pool3d(
     data_format: str = "NDHWC",
     name: str | None = None,
 ) -> Tensor:
-    """Return the mean of each window that slides over volumes, without what is padding.
+    """Average pooling of volumes; padding is not counted.
 
     >>> volume = [[[[[1.0], [2.0]]], [[[3.0], [4.0]]]]]
     >>> avg_pool3d(volume, 2, 1, "SAME").numpy().tolist()
@@ -143,7 +143,7 @@ def avg_pool3d(
 def _read_strides(
     strides: Any, padding: Any, data_format: str, dilations: Any
 ) -> tuple[list[int], list[int]]:
-    """Read the steps and the gaps along the three axes of a volume."""
+    """Read the strides and dilations along the three spatial axes."""
     if not isinstance(strides, list | tuple):
         raise TypeError(f"Expected list for 'strides' argument to 'conv3d' Op, not {strides}.")
     check_length("Conv3D", "strides", strides, 5)
@@ -167,7 +167,7 @@ def _check_names(op_name: str, padding: Any, data_format: str) -> None:
 
 
 def _split(values: Sequence[int], data_format: str) -> tuple[list[int], list[int]]:
-    """Part the numbers for the axes of a volume from those for its batch and channels."""
+    """Separate the numbers for the spatial axes from those for batch and channels."""
     inner = slice(2, 5) if data_format == "NCDHW" else slice(1, 4)
     numbers = [int(value) for value in values]
     return numbers[inner], numbers[: inner.start] + numbers[inner.stop :]
@@ -178,7 +178,7 @@ def _complaint(op_name: str, message: str) -> Exception:
 
 
 def _volumes(value: Any, op_name: str, what: str) -> Any:
-    """Return a value as a tensor that has five axes."""
+    """Convert a value to a tensor of rank 5."""
     tensor = convert(value, None, what)
     if tensor.dims is None:
         return ensure_shape(tensor, [None] * 5)
@@ -201,18 +201,18 @@ def _channels_back(volumes: Any, data_format: str) -> Tensor:
 
 
 def _as_images(volumes: Any) -> Any:
-    """Put the images of all volumes into one batch."""
+    """Merge the depth axis into the batch."""
     return reshape(volumes, [-1, *(axis_size(volumes, axis) for axis in (2, 3, 4))])
 
 
 def _as_volumes(images: Any, volumes: Any) -> Any:
-    """Part a batch of images into volumes as deep as others."""
+    """Split a batch of images into volumes of the depth of others."""
     outer = [axis_size(volumes, axis) for axis in (0, 1)]
     return reshape(images, [*outer, *(axis_size(images, axis) for axis in (1, 2, 3))])
 
 
 def _seen(volumes: Any, steps: _Steps, padding: str) -> Any:
-    """Put behind each other, as channels, the images that a window sees at each depth."""
+    """Concatenate along the channels the images of each window along the depth."""
     size, stride, gap = steps
     n_in, reach = axis_size(volumes, 1), (size - 1) * gap + 1
     if padding == "SAME":
@@ -238,7 +238,7 @@ def _pool(
     data_format: str,
     name: str | None,
 ) -> Tensor:
-    """Take the pools of images, and then of what came of them along the depth."""
+    """Pool the images, and then the results along the depth."""
     data_format = data_format or "NDHWC"
     sizes = spread(windows[0], "ksize", data_format, 3)
     strides = spread(windows[1], "strides", data_format, 3)

@@ -1,4 +1,4 @@
-"""Windows that slide over images: where they lie, and how many there are.
+"""Sliding windows over images: padding, strides, dilations, and the number of windows.
 
 Convolutions and pools move a window over the rows and columns of images. What TensorFlow's
 strides, dilations and paddings mean for one of these axes is a `Windows`; everything after
@@ -44,12 +44,12 @@ class Windows(NamedTuple):
         return min(first, self.n_out), max(last, min(first, self.n_out))
 
     def place(self, window: int, tap: int) -> int:
-        """Return where an element of a window lies."""
+        """Return the position of an element of a window."""
         return window * self.step + self.start + tap * self.gap
 
     @property
     def span(self) -> int:
-        """How many places lie from the first element of the first window to the last's last."""
+        """Number of positions from the first window's begin to the last window's end."""
         return (self.n_out - 1) * self.step + (self.n_taps - 1) * self.gap + 1
 
     @property
@@ -59,11 +59,11 @@ class Windows(NamedTuple):
 
 
 def reversed_windows(windows: Windows) -> list[tuple[int, range, Windows]]:
-    """List how to go from windows back to the places that they cover, every `step` places.
+    """Windows of the gradient: from positions, every `step`, to the windows that cover them.
 
-    Each is the first place, the taps that reach these places, and the windows of the
-    reversed walk: over what came out, with those taps in that order. A place that no tap
-    reaches is in a walk without taps.
+    Each item is the first position, the taps that reach these positions, and the windows over
+    the gradients of the output, with those taps in that order. Positions that no tap reaches
+    have an item without taps.
     """
     n_in, n_out, n_taps, step, start, gap = windows
     common = gcd(step, gap)
@@ -84,7 +84,7 @@ def reversed_windows(windows: Windows) -> list[tuple[int, range, Windows]]:
 
 
 def falling(taps: range) -> slice:
-    """Take the elements that a falling range names.
+    """Index the elements of a decreasing range.
 
     >>> [10, 11, 12, 13][falling(range(3, -1, -2))]
     [13, 11]
@@ -98,7 +98,7 @@ def falling(taps: range) -> slice:
 
 
 def spread(value: Any, what: str, data_format: str, n_axes: int = 2) -> list[int]:
-    """Read strides, dilations or sizes: one number, one for each axis of an image, or all.
+    """Expand strides, dilations or sizes given as one number, one per spatial axis, or all.
 
     >>> spread(2, "strides", "NHWC"), spread([2, 3], "strides", "NCHW")
     ([1, 2, 2, 1], [1, 1, 2, 3])
@@ -182,7 +182,7 @@ def check_windows(attrs: Attrs, what: str = "Conv2D") -> None:
 def windows_along(
     axis: int, n_in: int | None, n_taps: int | None, attrs: Mapping[str, Any]
 ) -> tuple[int | None, int]:
-    """Return how many windows lie along an axis, if known, and where the first begins."""
+    """Return the number of windows along an axis, if known, and the offset of the first."""
     stride = attrs["strides"][axis]
     dilation = attrs.get("dilations", (1, 1, 1, 1))[axis]
     if stride <= 0:
@@ -222,7 +222,7 @@ def windows_along(
 def window_dims(
     dims: Dims, sizes: Sequence[int | None], attrs: Attrs
 ) -> tuple[int | None, int | None]:
-    """Return how many windows there are along rows and columns, as far as that is known."""
+    """Return the number of windows along rows and columns, as far as known."""
     rows, columns = (
         windows_along(axis, None if dims is None else dims[axis], size, attrs)[0]
         for axis, size in zip(spatial_axes(attrs), sizes, strict=True)

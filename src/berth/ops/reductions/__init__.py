@@ -1,4 +1,4 @@
-"""Operations that make one element of many."""
+"""Reductions, cumulative and segment operations, statistics, norms."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Numbers among others: where they belong in an order, and how many fall where."""
+"""Searching in sorted sequences (searchsorted), and histograms."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def searchsorted(
     out_type: DTypeLike = int32,
     name: str | None = None,
 ) -> Tensor:
-    """Say where values belong in sequences that are in order: before or after their equals.
+    """Find the indices at which values would be inserted into sorted sequences.
 
     The last axis holds the sequences; all others are a batch.
 
@@ -110,7 +110,7 @@ def searchsorted(
 
 
 def _as_rows(tensor: Any) -> Any:
-    """Make a matrix of a tensor: its last axis stays, all others become one."""
+    """Flatten all axes but the last into one."""
     dims = tensor.dims
     if dims is not None and len(dims) == 2:
         return tensor
@@ -128,7 +128,7 @@ def histogram_fixed_width_bins(
     dtype: Any = int32,
     name: str | None = None,
 ) -> Any:
-    """Say for each value in which of equal bins it falls; the outer ones take what is outside.
+    """Bin indices of values, for equal-width bins; values out of range go to the outer bins.
 
     >>> histogram_fixed_width_bins([-1.0, 1.5, 2.0, 15.0], [0.0, 5.0], 5).numpy().tolist()
     [0, 1, 2, 4]
@@ -145,7 +145,7 @@ def histogram_fixed_width(
     dtype: DTypeLike = int32,
     name: str | None = None,
 ) -> Tensor:
-    """Count the values that fall into each of equal bins; the outer ones take what is outside.
+    """Histogram of values in equal-width bins; values out of range go to the outer bins.
 
     >>> histogram_fixed_width([-1.0, 0.0, 1.5, 2.0, 5.0, 15.0], [0.0, 5.0], 5).numpy().tolist()
     [2, 1, 1, 0, 2]
@@ -164,7 +164,7 @@ def histogram_fixed_width(
 
 
 def _bins(values: Any, value_range: Any, nbins: Any, dtype: Any) -> Any:
-    """Number the bins that values fall into, in float64 as TensorFlow's kernel does."""
+    """Compute the bin indices in float64, as TensorFlow's kernel does."""
     bounds = cast(convert(value_range, values.dtype.base_dtype, "value_range"), float64)
     n_bins = cast(nbins, float64)
     low, high = bounds[0], bounds[1]

@@ -1,4 +1,4 @@
-"""Running sums and products along an axis: each element with those before it.
+"""Cumulative sums and products along an axis: cumsum, cumprod, cumulative_logsumexp.
 
 `exclusive` leaves the element itself out; `reverse` goes from the last to the first.
 """
@@ -98,7 +98,7 @@ def _double(xp: Any, source: Any, out: Any, other: Any) -> None:
 def _log_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for room for one step's results, while the last one's are still needed."""
+    """Scratch memory for the result of one step while the previous one is still needed."""
     dtype, dims = outputs[0]
     if dims is None or not attrs["exclusive"]:
         return ((dtype, dims),)
@@ -170,7 +170,7 @@ def cumsum(
     reverse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the running sums of x along an axis.
+    """Cumulative sum of x along an axis.
 
     >>> cumsum([1, 2, 3]).numpy().tolist()
     [1, 3, 6]
@@ -203,7 +203,7 @@ def cumprod(
     reverse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the running products of x along an axis.
+    """Cumulative product of x along an axis.
 
     >>> cumprod([2, 3, 4]).numpy().tolist()
     [2, 6, 24]
@@ -215,7 +215,7 @@ def cumprod(
 
 @gradient(CUMPROD)
 def _cumprod_gradient(op: RecordedOp, grad: Any) -> Any:
-    """Every product without one of its factors: divided by it, unless it is 0.
+    """Products without one factor each: divided by it, unless it is 0.
 
     All products from the first 0 on are 0, and depend on that factor alone.
     """
@@ -240,7 +240,7 @@ def cumulative_logsumexp(
     reverse: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the logarithms of the running sums of exp(x), which may be too large themselves.
+    """Cumulative log-sum-exp of x along an axis, without overflow.
 
     >>> cumulative_logsumexp([0.0, 1000.0]).numpy().tolist()
     [0.0, 1000.0]

@@ -1,4 +1,4 @@
-"""The positions of the largest and the smallest elements along an axis."""
+"""Indices of the largest and smallest elements along an axis: argmax and argmin."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _position_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType
 def _position_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for room to turn the input in, if the axis is not its last, and for wide indices.
+    """Scratch memory: a transposed input if the axis is not the last, and wide indices.
 
     NumPy searches along the last axis, and would make that copy itself.
     """
@@ -129,7 +129,7 @@ def argmax(
     dimension: Any = None,
     output_type: DTypeLike = int64,
 ) -> Tensor:
-    """Return the position of the largest element along an axis, by default the first.
+    """Index of the largest element along an axis, with TensorFlow 1's argument names.
 
     >>> argmax([[1, 9], [5, 2]]).numpy().tolist()
     [1, 0]
@@ -147,7 +147,7 @@ def argmin(
     dimension: Any = None,
     output_type: DTypeLike = int64,
 ) -> Tensor:
-    """Return the position of the smallest element along an axis, by default the first.
+    """Index of the smallest element along an axis, with TensorFlow 1's argument names.
 
     >>> argmin([[1, 9], [5, 2]], axis=1).numpy().tolist()
     [0, 1]
@@ -164,7 +164,7 @@ def argmax_v2(
     output_type: DTypeLike = int64,
     name: str | None = None,
 ) -> Tensor:
-    """Return what `argmax` does, with the arguments in the order of TensorFlow 2.
+    """Index of the largest element along an axis, by default axis 0.
 
     >>> argmax_v2([3, 7, 5], 0, "int32").numpy().tolist()
     1
@@ -179,7 +179,7 @@ def argmin_v2(
     output_type: DTypeLike = int64,
     name: str | None = None,
 ) -> Tensor:
-    """Return what `argmin` does, with the arguments in the order of TensorFlow 2.
+    """Index of the smallest element along an axis, by default axis 0.
 
     >>> argmin_v2([3, 7, 5], 0, "int32").numpy().tolist()
     0

@@ -1,4 +1,4 @@
-"""How long a vector is, or how large a matrix; and tensors made shorter."""
+"""Norms of vectors and matrices, normalization, and clipping by norm."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def norm(
     keepdims: bool | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return the norm of vectors along an axis, of matrices along two, or of all elements.
+    """Norm of vectors along an axis, of matrices along two, or of all elements.
 
     >>> norm([3.0, 4.0]).numpy().tolist()
     5.0
@@ -68,7 +68,7 @@ def norm_v1(
     name: str | None = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Return a norm, with the arguments of TensorFlow 1.
+    """Norm of vectors, matrices or tensors, with TensorFlow 1's argument names.
 
     >>> norm_v1([3.0, 4.0], keep_dims=True).numpy().tolist()
     [5.0]
@@ -78,7 +78,7 @@ def norm_v1(
 
 
 def _read_axes(axis: Any, ord: Any) -> list[int] | None:
-    """Return the axes of a norm; ValueError if there is no such norm."""
+    """Read the axes of a norm; ValueError if there is no such norm."""
     if isinstance(axis, tuple | list):
         if len(axis) != 2 or axis[0] == axis[1]:
             raise ValueError(
@@ -137,7 +137,7 @@ def _largest_singular_value(tensor: Any, axes: list[int]) -> Any:
 def normalize(
     tensor: TensorLike, ord: Any = "euclidean", axis: AxisLike = None, name: str | None = None
 ) -> tuple[Any, Any]:
-    """Divide a tensor by its norm; return the result, and the norm.
+    """Normalize a tensor by its norm along an axis; returns the result and the norm.
 
     >>> normalize([3.0, 4.0])[1].numpy().tolist()
     [5.0]
@@ -156,7 +156,7 @@ def l2_normalize(
     name: str | None = None,
     dim: Any = None,
 ) -> Tensor:
-    """Divide a tensor by its euclidean norm along axes, but by no less than √epsilon.
+    """L2-normalize a tensor along axes: x / sqrt(max(sum(x ** 2), epsilon)).
 
     >>> l2_normalize([[3.0, 4.0], [0.0, 0.0]], axis=1).numpy().round(6).tolist()[1]
     [0.0, 0.0]
@@ -180,7 +180,7 @@ def _values(tensor: Any) -> Any:
 
 
 def _with_values(tensor: Any, values: Tensor) -> Any:
-    """Return rows with other values, or just the values."""
+    """Return IndexedSlices with other values, or the values."""
     if isinstance(tensor, IndexedSlices):
         return IndexedSlices(values, tensor.indices, tensor.dense_shape)
     return values
@@ -188,7 +188,7 @@ def _with_values(tensor: Any, values: Tensor) -> Any:
 
 @public("clip_by_norm")
 def clip_by_norm(t: Any, clip_norm: Any, axes: AxisLike = None, name: str | None = None) -> Any:
-    """Shorten a tensor, or its vectors along axes, to a euclidean norm; keep what is shorter.
+    """Clip a tensor, or its vectors along axes, to a maximum L2 norm.
 
     >>> clip_by_norm([3.0, 4.0], 2.5).numpy().tolist()
     [1.5, 2.0]
@@ -197,7 +197,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: AxisLike = None, name: str | None
         values = convert(_values(t), None, "t")
         total = reduce_sum(multiply(values, values), axes, keepdims=True)
         is_positive = greater(total, zeros_like(total))
-        # at 0 the root has no derivative, and must not be asked for one
+        # the derivative of the root is infinite at 0
         root = sqrt(where_v2(is_positive, total, ones_like(total)))
         length = where_v2(is_positive, root, total)
         limit = maximum(convert(clip_norm, values.dtype.base_dtype, "clip_norm"), 0)
@@ -208,7 +208,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: AxisLike = None, name: str | None
 
 @public_v1("clip_by_average_norm")
 def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Tensor:
-    """Shorten a tensor if its euclidean norm is above a limit for each element.
+    """Clip a tensor to a maximum average L2 norm per element.
 
     >>> clip_by_average_norm([3.0, 4.0], 1.25).numpy().tolist()
     [1.5, 2.0]
@@ -225,7 +225,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
 @public("linalg.global_norm")
 @public_v1("global_norm")
 def global_norm(t_list: Any, name: str | None = None) -> Tensor:
-    """Return the euclidean norm of several tensors together; None counts as nothing.
+    """Global L2 norm of several tensors; None is ignored.
 
     >>> global_norm([[3.0, 4.0], [12.0]]).numpy().tolist()
     13.0
@@ -243,7 +243,7 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor:
 def clip_by_global_norm(
     t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
 ) -> tuple[list[Any], Any]:
-    """Shorten tensors by one factor, to a common norm; return them, and their norm before.
+    """Clip several tensors by their global norm; returns them and the norm.
 
     >>> clip_by_global_norm([[3.0, 4.0]], 2.5)[0][0].numpy().tolist()
     [1.5, 2.0]
@@ -255,7 +255,7 @@ def clip_by_global_norm(
         limit = convert(clip_norm, dtype)
         one = convert(1.0, dtype)
         scale = limit * minimum(one / length, one / limit)
-        # of infinite tensors nothing is left that could be scaled
+        # an infinite norm leaves NaN everywhere
         scale = where_v2(is_finite(length), scale, dtype.np_dtype.type("nan"))
         clipped = [
             None if tensor is None else _with_values(tensor, multiply(_values(tensor), scale))

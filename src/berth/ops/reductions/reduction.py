@@ -93,7 +93,7 @@ def _ready(launch: Launch) -> tuple[Any, tuple[int, ...], Any]:
 
 
 def _bind_by(method: str, *, is_typed: bool, of_nothing: Any) -> Bind:
-    """Make a kernel of a method of arrays. `of_nothing` gives the result of no elements."""
+    """Make a kernel from a method of arrays. `of_nothing` gives the result for no elements."""
 
     def bind(launch: Launch) -> Call:
         tensor, axes, out = _ready(launch)
@@ -107,7 +107,7 @@ def _bind_by(method: str, *, is_typed: bool, of_nothing: Any) -> Bind:
 
 
 def _bind_truth(function: str, *, of_nothing: bool) -> Bind:
-    """Make a kernel of NumPy's `all` or `any`, whose methods take other arguments."""
+    """Make a kernel from NumPy's `all` or `any`, whose methods take other arguments."""
 
     def bind(launch: Launch) -> Call:
         tensor, axes, out = _ready(launch)
@@ -133,7 +133,7 @@ def _highest(dtype: Any) -> Any:
 def _mean_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for room to sum up short floats and integers in, and for what a division leaves."""
+    """Scratch memory: sums of short floats and integers, and remainders."""
     dtype, dims = outputs[0]
     if dtype is float16:
         return ((float32, dims),)
@@ -163,7 +163,7 @@ def _mean(add_up: Any, arguments: Any, divide: Any, parts: Any) -> None:
 def _integer_mean(
     xp: Any, add_up: Any, arguments: Any, total: Any, left: Any, count: int, out: Any
 ) -> None:
-    """Add up in wide integers, and divide as C does, towards zero."""
+    """Sum in wide integers, and divide as C does, towards zero."""
     add_up(*arguments)
     divisor = total.dtype.type(count)
     xp.fmod(total, divisor, left)
@@ -176,7 +176,7 @@ def _integer_mean(
 
 
 class ReductionFunction(Protocol):
-    """A function that combines the elements along axes, by default along all."""
+    """A reduction of a tensor along axes, by default along all."""
 
     def __call__(
         self,
@@ -241,7 +241,7 @@ def _reduce(op: OpDef, tensor: Any, axis: Any, keepdims: bool, name: str | None)
 
 
 def _every_axis(tensor: Any) -> Any:
-    """Number all axes, as TensorFlow does: by a constant where the rank is known."""
+    """Return the indices of all axes, as a constant where the rank is known."""
     if type_of(tensor) is not None:
         dims = convert(tensor).dims
         if dims:
@@ -254,7 +254,7 @@ def _every_axis(tensor: Any) -> Any:
 
 
 def _with_axes(op: RecordedOp, tensor: Any) -> Any:
-    """Give a tensor of the output's shape the axes of size 1 that the reduction dropped."""
+    """Reshape a tensor of the output's shape to keep the reduced axes with size 1."""
     if op.attrs["keep_dims"]:
         return tensor
     x, indices = op.inputs
@@ -284,7 +284,7 @@ def _mean_gradient(op: RecordedOp, grad: Any) -> Any:
 
 
 def _product_gradient(op: RecordedOp, grad: Any) -> Any:
-    """Multiply the other elements, without dividing by zeros.
+    """Product of the other elements, without dividing by zero.
 
     Zeros are left out of the product and put back where they matter: one other zero stands
     for itself (for the second derivative); with more than one, the gradient is zero.

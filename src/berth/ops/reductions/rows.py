@@ -18,7 +18,7 @@ from berth.ops.shape import Dims
 _BLOCK = 2**16
 """About how many elements are done at a time."""
 _SMALL = 2**14
-"""Up to so many elements, one thread is done before another has begun."""
+"""Below this number of elements, a second thread is not worth its start."""
 _FEW_COLUMNS = 16
 
 
@@ -41,7 +41,7 @@ Step = Callable[[Any, Sequence[Any], Room], None]
 
 
 def _divide(n_rows: int, n_columns: int, n_threads: int) -> tuple[int, int]:
-    """Say how many rows are done at a time, and by how many threads."""
+    """Return the number of rows computed at a time, and the number of threads."""
     at_a_time = max(1, _BLOCK // max(1, n_columns))
     if n_rows * n_columns <= _SMALL:
         return max(1, min(at_a_time, n_rows)), 1
@@ -50,7 +50,7 @@ def _divide(n_rows: int, n_columns: int, n_threads: int) -> tuple[int, int]:
 
 
 def room_for(dtype: DType, dims: Dims, n_threads: int) -> Sequence[OutputType]:
-    """Say what scratch memory it takes to go over rows: half floats are computed in wider."""
+    """Scratch memory for blocks of rows: float16 is computed in float32."""
     wide = float32 if dtype is float16 else dtype
     *outer, n_columns = (size or 0 for size in dims or (0,))
     n_rows, n_threads = _divide(math.prod(outer), n_columns, n_threads)
@@ -84,12 +84,12 @@ def _each(step: Step, xp: Any, blocks: Sequence[tuple[Sequence[Any], Room]]) -> 
 
 
 def largest(xp: Any, rows: Any, out: Any) -> None:
-    """Write the largest of each row to a column."""
+    """Write the maximum of each row to a column."""
     n_rows, n_columns = rows.shape
     if n_columns == 0:
         out.fill(0)
     elif n_columns <= _FEW_COLUMNS and n_rows > n_columns * n_columns:
-        column = out[:, 0]  # going down is faster than turning after every few elements
+        column = out[:, 0]  # for short rows, column by column is faster
         xp.copyto(column, rows[:, 0])
         for k in range(1, n_columns):
             xp.maximum(column, rows[:, k], out=column)
@@ -103,6 +103,6 @@ def add_up(xp: Any, rows: Any, room: Room, out: Any) -> None:
 
 
 def shift(xp: Any, rows: Any, out: Any, column: Any) -> None:
-    """Write rows without their largest element's value, so that exp cannot overflow."""
+    """Write rows minus their maximum, so that exp cannot overflow."""
     largest(xp, rows, column)
     xp.subtract(rows, column, out)

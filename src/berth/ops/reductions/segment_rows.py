@@ -1,4 +1,4 @@
-"""What sorted and unsorted segment reductions share: adding rows up by id, and gradients."""
+"""Accumulation of rows by id, and gradients, for sorted and unsorted segment reductions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def highest(dtype: Any) -> Any:
 
 
 def put_rows(put: Callable[..., Any], rows: Any, ids: Any, out: Any, start: Any) -> None:
-    """Combine each row with the row of `out` that its id names, by a ufunc's ``at``."""
+    """Combine each row with the row of `out` at its id, by a ufunc's ``at``."""
     out[...] = start
     if not ids.size:
         return
@@ -77,7 +77,7 @@ def extreme_gradient(op: RecordedOp, grad: Any, to_rows: Map, add_up: Map) -> An
 def product_gradient(
     op: RecordedOp, grad: Any, to_rows: Map, add_up: Map, multiply: Map
 ) -> Any:
-    """Give each row the product of the others: the whole divided by it, unless it is 0.
+    """Product of the other rows: the whole divided by the row, unless it is 0.
 
     A single 0 has the product of the others; beside another 0 the gradient is 0.
     """

@@ -1,4 +1,4 @@
-"""Segment reductions: rows with the same id become one; the ids are sorted.
+"""Segment reductions over sorted ids: segment_sum, segment_mean, segment_max and so on.
 
 The last id decides how many results there are; ids may be left out.
 """
@@ -116,7 +116,7 @@ def _sorted(
 
 
 def _to_rows(op: RecordedOp, segments: Any) -> Any:
-    """Give every row its segment's values."""
+    """Gather the segment's value for each row."""
     return gathering.gather(segments, op.inputs[1])
 
 

@@ -1,4 +1,4 @@
-"""What a tensor's elements are like, taken together: how far apart, how large, how many."""
+"""Statistics: variance, standard deviation, log-sum-exp, counts, bincount, confusion matrix."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def reduce_logsumexp(
     reduction_indices: Any = None,
     keep_dims: bool | None = None,
 ) -> Tensor:
-    """Return the logarithm of the sum of exp(x), which may be too large itself, along axes.
+    """Logarithm of the sum of exponentials along axes, without overflow.
 
     >>> reduce_logsumexp([1000.0]).numpy().tolist()
     1000.0
@@ -64,7 +64,7 @@ def reduce_variance(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the mean square distance from the mean, along axes, by default along all.
+    """Variance of elements along axes, by default along all.
 
     >>> reduce_variance([1.0, 3.0]).numpy().tolist()
     1.0
@@ -91,7 +91,7 @@ def reduce_std(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the root of the mean square distance from the mean, along axes.
+    """Standard deviation of elements along axes, by default along all.
 
     >>> reduce_std([1.0, 5.0]).numpy().tolist()
     2.0
@@ -107,7 +107,7 @@ def reduce_euclidean_norm(
     keepdims: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Return the root of the sum of squares along axes; of integers, cut off.
+    """Euclidean norm of elements along axes; truncated for integers.
 
     >>> reduce_euclidean_norm([3.0, 4.0]).numpy().tolist()
     5.0
@@ -132,7 +132,7 @@ def count_nonzero(
     dtype: DTypeLike = int64,
     name: str | None = None,
 ) -> Tensor:
-    """Count the elements along axes that are not 0; of strings, those that are not empty.
+    """Count the nonzero elements along axes; of strings, the nonempty ones.
 
     >>> count_nonzero([[0, 1], [2, 3]], axis=0).numpy().tolist()
     [1, 2]
@@ -155,7 +155,7 @@ def count_nonzero_v1(
     keep_dims: bool | None = None,
     input: TensorLike | None = None,
 ) -> Tensor:
-    """Count the elements that are not 0, with the arguments of TensorFlow 1.
+    """Count the nonzero elements along axes, with TensorFlow 1's argument names.
 
     >>> count_nonzero_v1([0, 1, 2], reduction_indices=0).numpy().tolist()
     2
@@ -168,7 +168,7 @@ def count_nonzero_v1(
 
 @public("math.zero_fraction", "nn.zero_fraction")
 def zero_fraction(value: TensorLike, name: str | None = None) -> Tensor:
-    """Return which part of the elements is 0.
+    """Fraction of zeros in a tensor.
 
     >>> zero_fraction([0.0, 1.0, 0.0, 3.0]).numpy().tolist()
     0.5
@@ -194,7 +194,7 @@ def bincount(
     axis: int | None = None,
     binary_output: bool = False,
 ) -> Tensor:
-    """Count how often each integer occurs, or add up the weights where it does.
+    """Count the occurrences of each value in an integer array, or sum their weights.
 
     >>> bincount([1, 1, 3]).numpy().tolist()
     [0, 2, 0, 1]
@@ -227,7 +227,7 @@ def _counted(numbers: Any, weights: Any, dtype: Any, is_binary: bool) -> Any:
 
 
 def only_if(condition: Any, message: str) -> Any:
-    """Let the operations of a block wait for the check of a condition, which a CPU does."""
+    """Make the operations of a block depend on an assertion, which runs on a CPU."""
     builder = cast(Composer, current())
     with builder.device("/cpu:0"):
         check = Assert(condition, [message])
@@ -259,7 +259,7 @@ def bincount_v1(
     maxlength: Any = None,
     dtype: DTypeLike = int32,
 ) -> Tensor:
-    """Count how often each integer occurs, with the arguments of TensorFlow 1.
+    """Count the occurrences of each value in an integer array, with TensorFlow 1's arguments.
 
     >>> bincount_v1([0, 0, 2]).numpy().tolist()
     [2, 0, 1]
@@ -276,7 +276,7 @@ def confusion_matrix(
     dtype: DTypeLike = int32,
     name: str | None = None,
 ) -> Tensor:
-    """Count how often each label (a row) was predicted as which (a column).
+    """Confusion matrix of labels (rows) and predictions (columns).
 
     >>> confusion_matrix([0, 1, 1], [0, 1, 0]).numpy().tolist()
     [[1, 0], [1, 1]]
@@ -285,7 +285,7 @@ def confusion_matrix(
     with scope("confusion_matrix", name):
         rows = _classes(labels, "labels")
         columns = _classes(predictions, "predictions")
-        rows, columns = unstack(stack([rows, columns]))  # there must be as many
+        rows, columns = unstack(stack([rows, columns]))  # raises if the lengths differ
         if num_classes is None:
             n_classes = maximum(reduce_max(rows), reduce_max(columns)) + 1
         else:
@@ -302,7 +302,7 @@ def confusion_matrix(
 
 
 def _classes(numbers: Any, what: str) -> Any:
-    """Return the numbers of classes as a vector that is not negative."""
+    """Return class indices as a vector, asserted not to be negative."""
     classes = reshape(cast_to(convert(numbers, None, what), int64), [-1])
     message = f"`{what}` contains negative values."
     with only_if(reduce_all(greater_equal(classes, np.int64(0))), message):
@@ -318,7 +318,7 @@ def confusion_matrix_v1(
     name: str | None = None,
     weights: Any = None,
 ) -> Tensor:
-    """Count as `confusion_matrix`, with the arguments in the order of TensorFlow 1.
+    """Confusion matrix, with TensorFlow 1's argument order.
 
     >>> confusion_matrix_v1([0, 1], [1, 1], 2).numpy().tolist()
     [[0, 1], [0, 1]]
@@ -332,7 +332,7 @@ def confusion_matrix_v1(
 @public("math.is_non_decreasing")
 @public_v1("is_non_decreasing")
 def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
-    """Tell whether no element is smaller than the one before it.
+    """Return whether each element is at least as large as the one before it.
 
     >>> is_non_decreasing([1, 2, 2]).numpy().tolist()
     True
@@ -345,7 +345,7 @@ def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
 @public("math.is_strictly_increasing")
 @public_v1("is_strictly_increasing")
 def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
-    """Tell whether each element is larger than the one before it.
+    """Return whether each element is larger than the one before it.
 
     >>> is_strictly_increasing([1, 2, 2]).numpy().tolist()
     False

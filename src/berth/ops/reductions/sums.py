@@ -1,4 +1,4 @@
-"""Sums of several terms, and products with single numbers."""
+"""accumulate_n, scalar_mul and polyval."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def accumulate_n(
     tensor_dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Add tensors of one shape, as `add_n`; the shape and type may be stated.
+    """Element-wise sum of a list of tensors, whose shape and type may be given.
 
     >>> accumulate_n([[1, 2], [3, 4]]).numpy().tolist()
     [4, 6]
@@ -41,7 +41,7 @@ def accumulate_n(
 
 @public("scalar_mul", "math.scalar_mul")
 def scalar_mul(scalar: Any, x: TensorLike, name: str | None = None) -> Tensor:
-    """Multiply a tensor with a single number.
+    """Multiply a tensor by a scalar.
 
     >>> scalar_mul(2, [1, 2]).numpy().tolist()
     [2, 4]
@@ -57,7 +57,7 @@ def scalar_mul(scalar: Any, x: TensorLike, name: str | None = None) -> Tensor:
 
 @public("math.polyval")
 def polyval(coeffs: Any, x: TensorLike, name: str | None = None) -> Tensor:
-    """Return the value of a polynomial at x; the coefficient of the highest power is first.
+    """Evaluate a polynomial at x; the coefficient of the highest power comes first.
 
     >>> polyval([1, 2, 3], 10).numpy().tolist()
     123

@@ -1,4 +1,4 @@
-"""Unsorted segment reductions: rows with the same id become one, for a given number of ids.
+"""Unsorted segment reductions: unsorted_segment_sum, unsorted_segment_mean and so on.
 
 Rows with negative ids are dropped.
 """
@@ -108,7 +108,7 @@ def _unsorted(
 
 
 def _to_rows(op: RecordedOp, segments: Any) -> Any:
-    """Give every row its segment's values; 0 to rows with negative ids."""
+    """Gather the segment's value for each row, 0 for rows with negative ids."""
     data, ids = op.inputs[:2]
     numbers = array.reshape(ids, [-1])
     rows = gathering.gather(segments, maximum(numbers, 0))
