@@ -131,6 +131,12 @@ def stopped_in_between(tf, gradients):
     return gradients(middle * x, x, stop_gradients=middle)
 
 
+def stopped_at_one_output(tf, gradients):
+    x = tf.constant([3.0, 4.0])
+    first, second = tf.unstack(x)
+    return gradients(first * 2.0 + second * 5.0, [x, first, second], stop_gradients=first)
+
+
 def of_integers(tf, gradients):
     x = tf.constant([1.0, 2.0])
     return gradients(tf.cast(x, tf.int32), x)
@@ -221,6 +227,7 @@ PROGRAMS = {
     stopped_at_both: [1.0, 1.0],
     not_stopped: [3.0, 1.0],
     stopped_in_between: [9.0],
+    stopped_at_one_output: [None, 2.0, 5.0],
     of_integers: [None],
     of_truth: [None],
     by_integers: [None],

@@ -209,6 +209,13 @@ def test_regions_are_collected_to_make_room():
     arena.check()
 
 
+def test_collection_may_make_just_enough_room():
+    arena = make(64 * MiB, growth=True)
+    arena.free(arena.allocate(30 * MiB))
+    assert arena.allocate(64 * MiB) is not None
+    assert region_mib(arena) == [64]
+
+
 def test_no_collection_if_it_would_not_help():
     """§5.8: give up, and keep the regions."""
     arena = make(64 * MiB, growth=True)

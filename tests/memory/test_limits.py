@@ -14,6 +14,7 @@ from berth.memory.limits import (
     forced_growth,
     fraction_limit,
     split_limit,
+    system_reserve_limit,
 )
 
 MiB, GiB = 2**20, 2**30
@@ -43,6 +44,12 @@ def test_default_leaves_a_reserve(free, capability, reserve):
 )
 def test_fraction_is_of_the_total(total, fraction, expected):
     assert fraction_limit(total, fraction).nbytes == expected
+
+
+def test_system_may_be_left_all_that_is_free():
+    assert system_reserve_limit(904 * MiB, 903).nbytes == MiB
+    assert system_reserve_limit(904 * MiB, 904).nbytes == 0
+    assert system_reserve_limit(904 * MiB, 905) is None
 
 
 def test_configured_limit_drops_part_of_a_megabyte():

@@ -255,6 +255,16 @@ with graph.colocate_with(d):
 """,
         {"b": "CPU:0", "d": "CPU:1", "e": "CPU:1", "a": "CPU:0"},
     ),
+    "group whose first follows its input": (
+        READS
+        + """
+sh = apply(SHAPE, (r,), {}, 'sh')
+p = placeholder('float32', [], name='p')
+with graph.colocate_with(sh):
+    negative(p, name='n')
+""",
+        {"r": "CPU:1", "sh": "CPU:1", "n": "CPU:1", "v": "CPU:1", "p": "CPU:1"},
+    ),
     # Step 5 [TF]: an identity with one edge in and one out.
     "identity at the end": (
         READS + "identity(r, name='i')",
@@ -501,6 +511,7 @@ with graph.device('/cpu:1'):
     colocate(graph, "as", "w")
     placement = place(graph.ops, CPUS, soft=True)
     assert short_names(placement) == {"v": "CPU:0", "w": "CPU:1", "as": "CPU:0", "p": "CPU:1"}
+    assert placement.ignored == {(graph.by_name["as"], "w")}
     assert placement.messages[-1] == (
         logging.INFO,
         "Ignoring request to colocate node 'as' with nodes in colocation group 'w' because soft placement is on and an attempt at doing so resulted in the following error: INVALID_ARGUMENT: Cannot colocate nodes {{colocation_node as}} and {{colocation_node w}}: Cannot merge devices with incompatible ids: '/device:CPU:0' and '/device:CPU:1'\n"
