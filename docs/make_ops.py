@@ -2,7 +2,7 @@
 
     python docs/make_ops.py
 
-What is listed is what is there: the public names of both faces, and the operations that
+What is listed is what is there: the public names of both APIs, and the operations that
 their functions use. A test compares the page with what this would write.
 """
 
@@ -43,7 +43,7 @@ KINDS = {
 
 
 class Named(NamedTuple):
-    """A public function, and its names in each face; in one of them it may have none."""
+    """A public function, and its names in each API; in one of them it may have none."""
 
     function: Callable[..., Any]
     new: list[str]
@@ -58,8 +58,8 @@ def by_depth(name: str) -> tuple[int, str]:
     return name.count("."), name
 
 
-def both_faces(homes: tuple[str, ...] = OPERATIONS) -> list[Named]:
-    """List the functions of both faces that live in some modules, by their main names."""
+def both_apis(homes: tuple[str, ...] = OPERATIONS) -> list[Named]:
+    """List the functions of both APIs that live in some modules, by their main names."""
     v2, v1 = (
         public_functions("berth", homes),
         public_functions("berth.compat.v1", homes),
@@ -69,11 +69,11 @@ def both_faces(homes: tuple[str, ...] = OPERATIONS) -> list[Named]:
     return sorted(functions, key=lambda each: f"{each.main_name()} {not each.new}".lower())
 
 
-def public_functions(face: str, homes: tuple[str, ...]) -> dict[Callable[..., Any], list[str]]:
-    """Map what can be called in a face, and lives in some modules, to its names."""
+def public_functions(api: str, homes: tuple[str, ...]) -> dict[Callable[..., Any], list[str]]:
+    """Map what can be called in an API, and lives in some modules, to its names."""
     found: dict[Callable[..., Any], list[str]] = {}
     for module in MODULES:
-        full = ".".join(part for part in (face, module) if part)
+        full = ".".join(part for part in (api, module) if part)
         try:
             names = importlib.import_module(full)
         except ModuleNotFoundError:
@@ -154,7 +154,7 @@ def _listed(names: list[str]) -> str:
 def functions_table() -> Iterator[str]:
     yield "| `import berth as tf` | `import berth.compat.v1 as tf` | operations |"
     yield "|---|---|---|"
-    for function, new, old in both_faces():
+    for function, new, old in both_apis():
         ops = ", ".join(used_by(function)) or "—"
         older = "the same" if sorted(new) == sorted(old) else _listed(old) or "—"
         yield f"| {_listed(new) or '—'} | {older} | {ops} |"
@@ -173,19 +173,19 @@ def missing_table() -> Iterator[str]:
     yield "| | not there |"
     yield "|---|---|"
     for heading, names in read_names().items():
-        face, module = heading.split()
-        full = {"v2": "berth", "v1": "berth.compat.v1"}[face]
+        api, module = heading.split()
+        full = {"v2": "berth", "v1": "berth.compat.v1"}[api]
         owner: Any = importlib.import_module(full)
         owner = owner if module == "tf" else getattr(owner, module)
         missing = [name for name in names if not hasattr(owner, name)]
         shown = "tf" if module == "tf" else f"tf.{module}"
-        place = shown if face == "v2" else shown.replace("tf", "tf.compat.v1", 1)
+        place = shown if api == "v2" else shown.replace("tf", "tf.compat.v1", 1)
         count = f"{len(names) - len(missing)} of {len(names)} there"
         yield f"| `{place}`: {count} | {' '.join(missing)} |"
 
 
 def read_names() -> dict[str, list[str]]:
-    """Read TensorFlow's names, by face and module."""
+    """Read TensorFlow's names, by API and module."""
     found: dict[str, list[str]] = {}
     heading = ""
     for line in NAMES.read_text().splitlines()[1:]:

@@ -5,7 +5,7 @@
 
 as in ``4xTesla K20m``, ``2xA100-40GB,1xT4`` or ``2xT4:8GiB``. Cards sit in slots in the
 order they are named. PCI bus numbers rise with the slots, half of them behind each of
-two processors as in real servers, which gives the four K20m of the documents their
+two processors as in real servers, which gives the four K20m of TensorFlow's guide their
 02, 03, 83 and 84. Everything about a machine follows from its text: two processes that
 write the same text use the same machine, and see the same cards down to the UUIDs. A name
 in front tells machines of the same cards apart: ``lab=4xT4``.

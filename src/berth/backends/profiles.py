@@ -79,7 +79,7 @@ RTX 4090    | NVIDIA GeForce RTX 4090    |  24210 |  8.9 | 128 |    82.6 | 1008 
 RTX 5090    | NVIDIA GeForce RTX 5090    |  32109 | 12.0 | 170 |   104.8 | 1792 |    63
 """
 
-# As the documents show them: K40c on bus 05; K20m on 02, 03, 83 and 84.
+# As in TensorFlow's guides: K40c on bus 05; K20m on 02, 03, 83 and 84.
 _FIRST_BUS = {"K40c": 0x05}
 
 

@@ -1,8 +1,8 @@
 """A traced function: a graph with inputs, run by the same plans as sessions.
 
-A call feeds the arguments and what the body takes from outside, on the devices where they
-are, and gets results on the devices that computed them. Within another graph, the body is
-copied into it. On a tape, the forward run also returns what the backward one will need; that
+A call feeds the arguments and the captures, on the devices where they
+are, and gets results on the devices that computed them. Within another graph, its graph
+is inlined. On a tape, the forward run also returns what the backward one will need; that
 one is traced on first use.
 """
 
@@ -69,7 +69,7 @@ class ConcreteFunction:
 
     @property
     def captured_inputs(self) -> list[Any]:
-        """What the body takes from outside."""
+        """The tensors that it captures."""
         return [*(outer for outer, _ in self.graph.captures), *self.graph.handles.values()]
 
     @property

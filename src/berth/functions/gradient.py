@@ -28,7 +28,7 @@ def refilled(leaf: Any, values: Iterator[Any]) -> Any:
 
 
 class CallDefinition:
-    """A call, as an operation on a tape."""
+    """A call of a traced function, as an operation on a tape."""
 
     access = None
 

@@ -53,7 +53,7 @@ def inline(
 
 
 def _call_now(op: Operation, inputs: Sequence[Any]) -> list[Any]:
-    """Do a call where every operation is computed at once."""
+    """Run a functional op eagerly: inline the subgraphs that it selects."""
     bodies: Sequence[Subgraph] = op.attrs["bodies"]
 
     def run(position: int, current: Sequence[Any]) -> list[Any]:

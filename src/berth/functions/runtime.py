@@ -50,7 +50,7 @@ _RLock: Any = type(threading.RLock())
 
 
 class FunctionState(SessionState):
-    """What a function keeps between calls. Its variables are not its own."""
+    """State of a function between calls. Its variables are those of the program."""
 
     moves = True
 
@@ -116,7 +116,7 @@ class FunctionRuntime:
         return EagerTensor(there, place, dtype)
 
     def _check_expected(self) -> None:
-        """Raise if an operation of the body is elsewhere than `expect_device` demands."""
+        """Raise if an operation of the function is elsewhere than `expect_device` demands."""
         expectation = current_expectation()
         if expectation is not None:
             assert self._engine is not None

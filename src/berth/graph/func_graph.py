@@ -1,4 +1,4 @@
-"""The body of a function: a graph that may use what is around it.
+"""FuncGraph: the graph of a traced function or subgraph, which may capture outer tensors.
 
 A tensor from outside is *captured*: inside it is a placeholder, which every call feeds. A
 variable from outside is a handle inside. Operations with effects run in the order in which
@@ -30,7 +30,7 @@ _WRITES = (Access.ASSIGN, Access.UPDATE)
 
 
 class FuncTensor(SymbolicTensor):
-    """A tensor in the body of a function: compared element by element."""
+    """A tensor of a traced function: compared element by element."""
 
     __slots__ = ("assign",)  # of a slice of a variable, and there only
     __eq__ = ValueOperators.__eq__
@@ -95,7 +95,7 @@ def variable_behind(outer: Any) -> Any:
 
 
 class FuncGraph(Graph):
-    """A graph that may use what is around it."""
+    """A graph that may capture tensors and variables of outer graphs."""
 
     tensor_type = FuncTensor
     is_function = True
@@ -190,7 +190,7 @@ class FuncGraph(Graph):
         return super()._operation_of(item)
 
     def apply(self, op: OpDef, inputs: Any, attrs: Attrs, name: str | None) -> Any:
-        """Add an operation, and write it down on the tapes that go along."""
+        """Add an operation, and record it on the active tapes."""
         with self._lock:
             node = self._add(op, inputs, attrs, name)
         if active_tapes():
@@ -245,7 +245,7 @@ class FuncGraph(Graph):
         return [*self._reads.pop(variable, []), *before]
 
     def _call_comes_after(self, node: Operation) -> list[Operation]:
-        """Do the same for a call: it does what any of its bodies may do."""
+        """Do the same for a functional op: it has the effects of all its subgraphs."""
         bodies = [body.graph for body in node.attrs["bodies"]]
         written = {id(variable) for body in bodies for variable in body.written()}
         waits = []
@@ -259,5 +259,5 @@ class FuncGraph(Graph):
         return waits
 
     def written(self) -> list[Any]:
-        """List the variables that a call writes."""
+        """List the variables that it writes."""
         return [self.handles[op] for op in self._last_write]

@@ -38,9 +38,9 @@ class Graph(Lookup):
 
     tensor_type = SymbolicTensor
     is_function = False
-    """Whether it is the body of a function, whose operations run in the order written."""
+    """Whether it is the graph of a function, whose operations run in program order."""
     outer: Graph | None = None
-    """The graph that this one, the body of one of its operations, stands inside of."""
+    """The enclosing graph, if this is a subgraph of one of its operations."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,14 +74,14 @@ class Graph(Lookup):
         with self._lock:
             node = self._add(op, inputs, attrs, name)
         if active_tapes():
-            self._write_down(node)
+            self._record(node)
         outputs = node.outputs
         if len(outputs) == 1:
             return outputs[0]
         return list(outputs) or node
 
-    def _write_down(self, node: Operation) -> None:
-        """Let the tapes of this thread see an operation."""
+    def _record(self, node: Operation) -> None:
+        """Record an operation on the tapes of this thread."""
         if node.definition.access is Access.READ:
             for variable in self.get_collection(GraphKeys.TRAINABLE_VARIABLES):
                 if variable.handle is node.inputs[0]:
@@ -207,7 +207,7 @@ class Graph(Lookup):
     # --- scopes ---------------------------------------------------------------------------
 
     def here(self) -> Graph:
-        """Return the graph that is being built: a body inside of this one, or itself."""
+        """Return the graph that is being built: a subgraph of this one, or itself."""
         entered = inner = builder.entered()
         while isinstance(inner, Graph):
             if inner is self:
@@ -218,7 +218,7 @@ class Graph(Lookup):
 
     @property
     def outermost(self) -> Graph:
-        """The graph that it stands inside of, through all bodies; itself, if it is no body."""
+        """The outermost enclosing graph; itself, if it is no subgraph."""
         return self if self.outer is None else self.outer.outermost
 
     @contextmanager

@@ -16,9 +16,9 @@ _N_VALUES = 3
 
 
 def node_text(op: Operation, device: str | None = None) -> str:
-    """Write a node as the documents do: ``b = Const[dtype=DT_FLOAT, …]()``.
+    """Write a node as TensorFlow's errors do: ``b = Const[dtype=DT_FLOAT, …]()``.
 
-    `device` stands in for the name of the device that it asks for.
+    `device` replaces the requested device.
     """
     device = op.device if device is None else device
     attrs = [f"{name}={attr_text(value)}" for name, value in op.all_attrs().items()]

@@ -11,7 +11,7 @@ from berth.ops.opdef import Attrs
 
 
 class Recorder(Protocol):
-    """Something that writes operations down: a tape."""
+    """The interface of a gradient tape: it records operations."""
 
     @property
     def is_persistent(self) -> bool:
@@ -26,11 +26,11 @@ class Recorder(Protocol):
         attrs: Attrs,
         device: str,
     ) -> None:
-        """Write an operation down, if something it takes is watched."""
+        """Record an operation, if one of its inputs is watched."""
         ...
 
     def watch_read(self, variable: Any) -> None:
-        """Take note that a variable is read."""
+        """Watch a variable that is read."""
         ...
 
     def watch_output(self, output: Any, others: Sequence[Any]) -> None:
@@ -47,18 +47,18 @@ _recording = _Recording()
 
 
 def active_tapes() -> tuple[Recorder, ...]:
-    """Return the tapes that this thread's operations go to."""
+    """Return the tapes that record this thread's operations."""
     return _recording.tapes
 
 
 def set_active_tapes(tapes: tuple[Recorder, ...]) -> None:
-    """Say which tapes this thread's operations go to."""
+    """Set the tapes that record this thread's operations."""
     _recording.tapes = tapes
 
 
 @contextmanager
 def stop_recording() -> Iterator[None]:
-    """Write nothing down inside the block, on any tape."""
+    """Record nothing inside the block, on any tape."""
     before, _recording.tapes = _recording.tapes, ()
     try:
         yield
@@ -79,6 +79,6 @@ def record(
     attrs: Attrs,
     device: str = "",
 ) -> None:
-    """Write an operation down on every tape that watches something of it."""
+    """Record an operation on every tape that watches one of its inputs."""
     for tape in _recording.tapes:
         tape.record(definition, inputs, outputs, attrs, device)

@@ -256,7 +256,7 @@ class TensorShape:
     def __getitem__(self, key: SupportsIndex) -> int | None: ...
     @overload
     def __getitem__(self, key: slice) -> TensorShape: ...
-    def __getitem__(self, key: SupportsIndex | slice) -> int | None | TensorShape:
+    def __getitem__(self, key: SupportsIndex | slice) -> int | TensorShape | None:
         dims = self.dims_or_none
         if isinstance(key, slice):
             return TensorShape(_part_of_unknown(key) if dims is None else dims[key])

@@ -35,7 +35,7 @@ _SOFT = "ConfigProto(allow_soft_placement=True)"
 
 
 def no_devices() -> FailedPreconditionError:
-    """E11: there is nothing to place on."""
+    """Make the error for a session without devices."""
     return FailedPreconditionError(None, None, "No devices are registered")
 
 
@@ -43,7 +43,7 @@ def no_devices() -> FailedPreconditionError:
 
 
 def malformed(op: Operation) -> InvalidArgumentError:
-    """E6: what an operation asks for is no device's name."""
+    """Make the error for a malformed device specification."""
     definition = node_text(op).removeprefix(f"{op.name} = ")
     return _invalid(
         op,
@@ -56,7 +56,7 @@ def malformed(op: Operation) -> InvalidArgumentError:
 
 
 def no_kernel(op: Operation, candidates: Candidates) -> InvalidArgumentError:
-    """E5: no type of device that there is can run an operation."""
+    """Make the error for an operation without a kernel for any device type."""
     with_kernel = by_priority(op.definition.device_types(op.main_type))
     return _invalid(
         op,
@@ -72,7 +72,7 @@ def no_kernel(op: Operation, candidates: Candidates) -> InvalidArgumentError:
 
 
 def no_device(op: Operation, placement: Placement) -> InvalidArgumentError:
-    """E2 to E4: no device is left for an operation."""
+    """Make the error for an operation without a candidate device."""
     candidates = placement.candidates
     group = placement.groups.enter(op)
     request = candidates.read(op.device) or ANYWHERE
@@ -100,7 +100,7 @@ def no_device(op: Operation, placement: Placement) -> InvalidArgumentError:
 def _no_such_device(
     op: Operation, request: FullName, candidates: Candidates
 ) -> InvalidArgumentError:
-    """Tell of a device that does not exist, in the documents' words."""
+    """Make the text for a device that does not exist, as TensorFlow 1.4 has it."""
     written = written_by_user(op)
     first = (
         f"Cannot assign a device to node '{op.name}': Could not satisfy explicit device "
@@ -121,7 +121,7 @@ def _no_such_device(
 
 
 def _group_differs(op: Operation, group: Group, placement: Placement) -> str:
-    """E4: the others of a group ask for what it does not, and cannot have it."""
+    """Make the text for a request that the operation's colocation group cannot have."""
     names = ", ".join(device.name for device in placement.candidates.devices)
     return (
         f"Could not satisfy explicit device specification '{op.device}' because the node "
@@ -135,17 +135,17 @@ def _group_differs(op: Operation, group: Group, placement: Placement) -> str:
 
 
 def clash_text(clash: Clash, placement: Placement) -> str:
-    """E7 and E8, as TensorFlow has them."""
+    """Write a colocation conflict as TensorFlow does."""
     return f"{_clash_reason(clash, placement)}\n\t [[{_node(clash.x)}]]"
 
 
 def colocation_clash(clash: Clash, placement: Placement) -> InvalidArgumentError:
-    """E7 and E8: two operations cannot be colocated."""
+    """Make the error for two operations that cannot be colocated."""
     return _clash_error(clash.x, clash_text(clash, placement), clash, placement)
 
 
 def edge_clash(clash: Clash, placement: Placement) -> InvalidArgumentError:
-    """E8b: an operation cannot run where the variable it uses must be."""
+    """Make the error for an operation that cannot run on the device of its variable."""
     text = (
         "Nodes were connected by a reference or resource connection (requiring them to be on "
         "the same device), but the two nodes were assigned two different devices: "
@@ -155,7 +155,7 @@ def edge_clash(clash: Clash, placement: Placement) -> InvalidArgumentError:
 
 
 def resource_clash(clash: ResourceClash) -> InvalidArgumentError:
-    """E9: an operation uses two variables that are on different devices."""
+    """Make the error for an operation that uses variables of different devices."""
     source, user, (theirs, ours) = clash.source, clash.user, clash.names
     text = (
         "Cannot place the graph because a reference or resource edge connects colocation "
@@ -256,13 +256,13 @@ def _colocation_node(op: Operation) -> str:
 
 
 def _invalid(op: Operation, text: str, *details: str) -> InvalidArgumentError:
-    """Make an error of a text, with the node's name below: a tag, if the text has none."""
+    """Make an InvalidArgumentError, with the node's name below: a tag, if the text has none."""
     tag = op.name if "{{node " in text else _node(op)
     return InvalidArgumentError(None, op, explain(f"{text}\n\t [[{tag}]]", *details))
 
 
 def _cannot_assign(op: Operation, reason: str, *details: str) -> InvalidArgumentError:
-    """E1: the frame around every reason why an operation has no device."""
+    """Make the error "Cannot assign a device", around every cause."""
     text = f"Cannot assign a device for operation {op.name}: {reason}"
     return _invalid(op, text, *details)
 

@@ -49,7 +49,7 @@ class Blocked(NamedTuple):
     """Tensors whose values decide how the rest is planned."""
     ops: list[Operation]
     """The operations that wait for them, directly or not."""
-    calls: list[Operation]
+    functional_ops: list[Operation]
     """Those among them that are done on the host's account, as soon as they have their inputs:
     they run subgraphs, or the shapes of their outputs are known only when they have run."""
 
@@ -212,7 +212,7 @@ class _Specializer:
         return self._values[variable.outputs[0]]
 
     def _call(self, op: Operation) -> None:
-        self._blocked.calls.append(op)
+        self._blocked.functional_ops.append(op)
         self._block(op)
 
     def _block(self, op: Operation) -> None:

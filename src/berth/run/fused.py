@@ -21,7 +21,7 @@ from berth.run.threads import Pool, my_threads
 
 
 class FusedCall:
-    """Does the members of a fused step, slice by slice, on several threads."""
+    """Runs the members of a fused step, slice by slice, on several threads."""
 
     def __init__(self, step: Step, xp: Any, scratch: Array, pool: Pool) -> None:
         self._step = step

@@ -116,7 +116,7 @@ class Planner:
         with suppress(OpError):
             placement = place(ops, devices, soft=soft, pinned=self.pinned)
         if placement is None:
-            # Once more, to name the node that the documents would: the first on the way
+            # Once more, to name the node that TensorFlow names: the first on the way
             # from the fetches.
             first = [*(tensor.op for tensor in request.fetches), *request.targets]
             order = document_order([*first, *ops])

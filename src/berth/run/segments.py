@@ -35,7 +35,7 @@ MAX_SEGMENTS = 64
 
 
 class _Segment(NamedTuple):
-    """What can be done at some point of a run."""
+    """One segment of a run: what can be computed with the values known so far."""
 
     plan: Plan
     runner: Runner | None
@@ -45,7 +45,7 @@ class _Segment(NamedTuple):
     """What has to wait. If nothing has to, this is the last segment."""
     done: frozenset[Operation]
     """What has run when it is over."""
-    calls: Sequence[tuple[Operation, frozenset[int]]]
+    functional_ops: Sequence[tuple[Operation, frozenset[int]]]
     """The functional ops that are run then, and which of their outputs are wanted."""
 
     def release(self) -> None:
@@ -86,7 +86,7 @@ class SegmentedRunner:
             progress.take(segment, results)
             if not segment.blocked.ops:
                 return progress.finish(segment)
-            for op, wanted in segment.calls:
+            for op, wanted in segment.functional_ops:
                 given = [progress.value_of(tensor) for tensor in op.inputs]
                 outputs = self._functional_ops.run(
                     op, given, wanted, run_stage, self.request.is_traced
@@ -114,13 +114,13 @@ class SegmentedRunner:
             if still_blocked.ops:
                 names = ", ".join(op.name for op in still_blocked.ops)
                 raise InternalError(None, None, f"A part of a run waits for itself: {names}")
-            plan.then = blocked.calls
+            plan.then = blocked.functional_ops
         ran = {op for op in needed_ops(part, knowledge.done) if not op.definition.is_source}
-        done = knowledge.done | ran | set(blocked.calls)
-        calls = [(op, _wanted_of(op, rest, blocked)) for op in blocked.calls]
+        done = knowledge.done | ran | set(blocked.functional_ops)
+        then = [(op, _wanted_of(op, rest, blocked)) for op in blocked.functional_ops]
         has_work = bool(part.fetches or part.targets)
         runner = Runner(plan, self._state, self._resources) if has_work else None
-        return _Segment(plan, runner, part, blocked, done, calls)
+        return _Segment(plan, runner, part, blocked, done, then)
 
     def first_plan(self) -> Plan:
         """Return the plan of the first segment."""
@@ -140,7 +140,7 @@ class SegmentedRunner:
 
 
 def _part(request: Request, blocked: Blocked, done: frozenset[Operation]) -> Request:
-    """Say what can be done now, for the sake of what is blocked."""
+    """Return the request of the next segment: what blocked operations require."""
     waiting = set(blocked.ops)
     have = {feed.tensor for feed in request.feeds}
     wanted = list(blocked.values) + [t for t in request.fetches if t.op not in waiting]
@@ -162,13 +162,15 @@ def _part(request: Request, blocked: Blocked, done: frozenset[Operation]) -> Req
     )
 
 
-def _wanted_of(call: Operation, request: Request, blocked: Blocked) -> frozenset[int]:
-    """Say which outputs of a call anybody takes; who waits for it means all that it is for."""
-    taken = {tensor for op in blocked.ops for tensor in op.inputs} | set(request.fetches)
-    wanted = {k for k, tensor in enumerate(call.outputs) if tensor in taken}
-    awaited = {op for waiting in blocked.ops for op in waiting.control_inputs}
-    if call in awaited or call in request.targets:
-        wanted |= set(range(call.attrs.get("n_outputs", 0)))
+def _wanted_of(op: Operation, request: Request, blocked: Blocked) -> frozenset[int]:
+    """Return which outputs of a functional op are read; all, if an operation waits for it."""
+    taken = {tensor for waiting in blocked.ops for tensor in waiting.inputs} | set(
+        request.fetches
+    )
+    wanted = {k for k, tensor in enumerate(op.outputs) if tensor in taken}
+    awaited = {control for waiting in blocked.ops for control in waiting.control_inputs}
+    if op in awaited or op in request.targets:
+        wanted |= set(range(op.attrs.get("n_outputs", 0)))
     return frozenset(wanted)
 
 
@@ -209,7 +211,7 @@ class _Progress:
         return [self._have[feed.tensor] for feed in request.feeds]
 
     def value_of(self, tensor: SymbolicTensor) -> Any:
-        """Return the value of what a call takes; None for a variable."""
+        """Return the value of an input of a functional op; None for a variable."""
         array = self._have.get(tensor)
         return tensor.value if array is None else array
 
@@ -222,7 +224,7 @@ class _Progress:
     def take_outputs(
         self, op: Operation, outputs: Sequence[Any], wanted: frozenset[int]
     ) -> None:
-        """Take in what a call has given."""
+        """Take in the outputs of a functional op."""
         for number in sorted(wanted):
             tensor, value = op.outputs[number], outputs[number]
             array = _unused_value(tensor) if value is None else as_array(value)

@@ -119,10 +119,10 @@ class FunctionalOps:
         is_traced: bool,
     ) -> list[Any]:
         attrs = op.attrs  # gradients may replace them, and never change them
-        bodies = self._bodies(op, attrs, wanted, is_traced)
+        subgraphs = self._subgraphs(op, attrs, wanted, is_traced)
 
-        def run_body(position: int, current: Sequence[Any]) -> Sequence[Any]:
-            return bodies[position].run(current, run_stage)
+        def run_subgraph(position: int, current: Sequence[Any]) -> Sequence[Any]:
+            return subgraphs[position].run(current, run_stage)
 
         def stack(number: int, column: Sequence[Any]) -> Any:
             output = attrs["bodies"][-1].outputs[attrs["n_variables"] + number]
@@ -130,9 +130,9 @@ class FunctionalOps:
 
         follow = op.definition.follow
         assert follow is not None, f"{op.name} has no subgraphs"
-        return follow(attrs, inputs, run_body, stack)
+        return follow(attrs, inputs, run_subgraph, stack)
 
-    def _bodies(
+    def _subgraphs(
         self, op: Operation, attrs: Attrs, wanted: frozenset[int], is_traced: bool
     ) -> list[_CachedSubgraph]:
         key = (op, len(attrs["bodies"][-1].outputs), wanted, is_traced)
@@ -140,8 +140,8 @@ class FunctionalOps:
         if cached is None:
             with self._lock:
                 cached = self._cached[key] = [
-                    _CachedSubgraph(body, self._engine(body.graph), outputs, is_traced)
-                    for body, outputs in _wanted_of_bodies(op.definition, attrs, wanted)
+                    _CachedSubgraph(subgraph, self._engine(subgraph.graph), outputs, is_traced)
+                    for subgraph, outputs in _wanted_outputs(op.definition, attrs, wanted)
                 ]
         return cached
 
@@ -149,17 +149,17 @@ class FunctionalOps:
         engine = self._engines.get(graph)
         if engine is None:
             engine = self._engines[graph] = self._outer.engine_of_subgraph(graph)
-            # A body that is never run has to find its devices too.
+            # A subgraph that is never run is placed too.
             engine.place(Request((), (), ()))
         return engine
 
     def drop_idle(self) -> None:
-        """Give the memory back that no run is using."""
+        """Free the memory that no run is using."""
         for engine in list(self._engines.values()):
             engine.drop_idle()
 
     def close(self) -> None:
-        """Give all memory back."""
+        """Free all memory."""
         with self._lock:
             for engine in self._engines.values():
                 engine.close()
@@ -167,18 +167,20 @@ class FunctionalOps:
             self._cached.clear()
 
 
-def _wanted_of_bodies(
+def _wanted_outputs(
     definition: OpDef, attrs: Attrs, wanted: frozenset[int]
 ) -> list[tuple[Subgraph, list[SymbolicTensor | None]]]:
-    """Say of each body which of its outputs a call has to have."""
-    bodies: Sequence[Subgraph] = attrs["bodies"]
+    """Return each subgraph with those of its outputs that the operation needs."""
+    subgraphs: Sequence[Subgraph] = attrs["bodies"]
     if not definition.is_loop:
-        return [(body, _only(body.outputs, wanted)) for body in bodies]
+        return [(subgraph, _only(subgraph.outputs, wanted)) for subgraph in subgraphs]
     n_variables = attrs["n_variables"]
     # All variables are, to go on with; the count stands between them and the rows.
     kept = {*range(n_variables), *(number - 1 for number in wanted if number > n_variables)}
-    *conditions, body = bodies
-    return [(c, list(c.outputs)) for c in conditions] + [(body, _only(body.outputs, kept))]
+    *conditions, subgraph = subgraphs
+    return [(c, list(c.outputs)) for c in conditions] + [
+        (subgraph, _only(subgraph.outputs, kept))
+    ]
 
 
 def _only(
@@ -188,25 +190,25 @@ def _only(
 
 
 class _CachedSubgraph:
-    """One body, for some of its outputs."""
+    """A subgraph with its runners, for some of its outputs."""
 
     def __init__(
         self,
-        body: Subgraph,
+        subgraph: Subgraph,
         engine: GraphEngine,
         outputs: Sequence[SymbolicTensor | None],
         is_traced: bool,
     ) -> None:
         self._engine = engine
-        self._symbols = body.symbols
-        self._takes = body.takes
-        self._targets = tuple(body.graph.effects)
+        self._symbols = subgraph.symbols
+        self._takes = subgraph.takes
+        self._targets = tuple(subgraph.graph.effects)
         self._is_traced = is_traced
-        passed = {id(s): p for s, p in zip(body.symbols, body.takes, strict=True)}
+        passed = {id(s): p for s, p in zip(subgraph.symbols, subgraph.takes, strict=True)}
         fetches: dict[SymbolicTensor, int] = {}
         self._sources: list[tuple[str, Any]] = []
         """For each output where it comes from: a fetch, what is passed on, or nowhere."""
-        for given, output in zip(body.outputs, outputs, strict=True):
+        for given, output in zip(subgraph.outputs, outputs, strict=True):
             if output is None:
                 self._sources.append(("none", given))
             elif id(output) in passed:
@@ -218,7 +220,7 @@ class _CachedSubgraph:
         self._runners: LRUCache[Any, RequestRunner] = LRUCache("subgraph runners", MAX_RUNNERS)
 
     def run(self, current: Sequence[Any], run_stage: Any) -> list[Any]:
-        """Run the body once; return its outputs."""
+        """Run the subgraph once; return its outputs."""
         results: Sequence[Any] = ()
         if self._fetches or self._targets:
             arrays = [as_array(current[position]) for position in self._takes]

@@ -90,7 +90,7 @@ class PlacementLog:
 
 
 def device_mapping(devices: Sequence[Device]) -> str:
-    """Write the block that begins a placement log, as the documents do."""
+    """Write the device mapping that begins a placement log, as TensorFlow 1 does."""
     lines = [
         f"{device.name} -> {described}\n"
         for device in devices
@@ -102,12 +102,12 @@ def device_mapping(devices: Sequence[Device]) -> str:
 
 
 def _described(device: Device) -> str:
-    """Describe a GPU as the documents do, who end with the bus."""
+    """Describe a GPU as TensorFlow 1's device mapping does: it ends with the PCI bus."""
     return device.hardware.description.partition(", compute capability")[0]
 
 
 def log_name(device: Device) -> str:
-    """Write a device's name as the documents' log does: ``…/cpu:0``, ``…/device:GPU:0``."""
+    """Write a device's name as TensorFlow 1's log does: ``…/cpu:0``, ``…/device:GPU:0``."""
     if device.is_host:
         return device.name.replace("/device:CPU:", "/cpu:")
     return device.name

@@ -91,7 +91,7 @@ class Simulation:
         _renew_default_graph()
 
     def leave(self) -> None:
-        """Let the program be the default no more; a second call does nothing."""
+        """Stop being the default program; a second call does nothing."""
         self._entered.close()
 
     def peaks(self) -> dict[str, int]:

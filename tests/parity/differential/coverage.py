@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from make_ops import Named, both_faces, by_depth
+from make_ops import Named, both_apis, by_depth
 
 from tests.parity.differential.elsewhere import OWN, TESTS
 from tests.parity.differential.inputs import cases_for
@@ -19,7 +19,7 @@ Function = Callable[..., Any]
 @cache
 def listed() -> tuple[Named, ...]:
     """List the public functions of both faces, those that are about graphs and modes, too."""
-    return tuple(both_faces(homes=("berth.",)))
+    return tuple(both_apis(homes=("berth.",)))
 
 
 def full_names(each: Named) -> list[str]:

@@ -95,7 +95,7 @@ class _Finder:
 
 
 def become_tensorflow(module: ModuleType) -> None:
-    """Make the module that is being imported as `tensorflow` a stand-in.
+    """Make the module that is being imported as `tensorflow` a `Shim`.
 
     It stays the same object: other threads may have it already, and wait for it to be done.
     """
