@@ -13,8 +13,8 @@ from berth.devices.full_name import parse_full_name, parse_local_name
 from berth.devices.spec import DeviceSpecV1, DeviceSpecV2
 from berth.errors import MachineSpecError
 
-DEEPER = 10 if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else 1
-N_NAMES, N_LISTS, N_MACHINES = 40_000 * DEEPER, 40_000 * DEEPER, 20_000 * DEEPER
+DEEPER = 80 if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else 1
+N_NAMES, N_LISTS, N_MACHINES = 5_000 * DEEPER, 5_000 * DEEPER, 2_500 * DEEPER
 SEED = 20150609
 
 NAMES = [

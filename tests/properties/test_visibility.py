@@ -107,6 +107,11 @@ options = st.builds(
     virtual_devices=st.lists(virtual_devices, max_size=4).map(tuple),
     n_virtual_devices_per_gpu=st.integers(0, 3),
     memory_fraction=st.sampled_from([0.0, 0.4]),
+    # The rest does not number GPUs. Unless it is named, it is drawn too: options inside options.
+    system_memory_mb=st.just(0),
+    allow_growth=st.none(),
+    fragmentation_fraction=st.just(0.0),
+    other_types=st.just({}),
 )
 
 
