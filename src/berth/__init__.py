@@ -115,6 +115,7 @@ from berth.ops.elementwise.arithmetic import (
     minimum,
     multiply,
     pow,
+    scalar_mul,
     subtract,
     truediv,
 )
@@ -133,7 +134,7 @@ from berth.ops.elementwise.compare import (
     not_equal,
 )
 from berth.ops.elementwise.complex_numbers import complex
-from berth.ops.elementwise.quotients import realdiv, truncatediv, truncatemod
+from berth.ops.elementwise.division import realdiv, truncatediv, truncatemod
 from berth.ops.elementwise.roots import sqrt
 from berth.ops.elementwise.saturate import saturate_cast
 from berth.ops.elementwise.sigmoid import sigmoid, tanh
@@ -155,13 +156,13 @@ from berth.ops.flow.checks import assert_rank
 from berth.ops.flow.control import Assert, group, no_op, tuple
 from berth.ops.flow.printing import print
 from berth.ops.linalg.diagonals import eye
-from berth.ops.linalg.products import matmul
-from berth.ops.linalg.tensor_products import einsum, tensordot
+from berth.ops.linalg.einsum import einsum, tensordot
+from berth.ops.linalg.matmul import matmul
 from berth.ops.operators import Tensor
-from berth.ops.reductions.binning import histogram_fixed_width, searchsorted
+from berth.ops.reductions.argmax import argmax_v2 as argmax
+from berth.ops.reductions.argmax import argmin_v2 as argmin
 from berth.ops.reductions.cumulative import cumsum
-from berth.ops.reductions.extremes import argmax_v2 as argmax
-from berth.ops.reductions.extremes import argmin_v2 as argmin
+from berth.ops.reductions.histogram import histogram_fixed_width
 from berth.ops.reductions.norms import clip_by_global_norm, clip_by_norm, norm
 from berth.ops.reductions.reduction import (
     reduce_all,
@@ -172,8 +173,8 @@ from berth.ops.reductions.reduction import (
     reduce_prod,
     reduce_sum,
 )
+from berth.ops.reductions.searchsorted import searchsorted
 from berth.ops.reductions.statistics import reduce_logsumexp
-from berth.ops.reductions.sums import scalar_mul
 from berth.ops.shape import TensorShape
 from berth.variables.initializers import Constant as constant_initializer
 from berth.variables.initializers import Ones as ones_initializer

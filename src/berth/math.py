@@ -4,7 +4,7 @@
 # isort: split
 from berth.ops.arrays.partitions import invert_permutation
 from berth.ops.arrays.sorting import in_top_k, top_k
-from berth.ops.elementwise.add_n import add_n
+from berth.ops.elementwise.add_n import accumulate_n, add_n
 from berth.ops.elementwise.arithmetic import (
     add,
     floordiv,
@@ -13,6 +13,7 @@ from berth.ops.elementwise.arithmetic import (
     mod,
     multiply,
     pow,
+    scalar_mul,
     squared_difference,
     subtract,
     truediv,
@@ -32,8 +33,7 @@ from berth.ops.elementwise.compare import (
     not_equal,
 )
 from berth.ops.elementwise.complex_numbers import angle, imag, real
-from berth.ops.elementwise.gamma import digamma, lgamma, polygamma, zeta
-from berth.ops.elementwise.quotients import (
+from berth.ops.elementwise.division import (
     divide_no_nan,
     multiply_no_nan,
     nextafter,
@@ -43,6 +43,8 @@ from berth.ops.elementwise.quotients import (
     xlog1py,
     xlogy,
 )
+from berth.ops.elementwise.gamma import digamma, lgamma, polygamma, zeta
+from berth.ops.elementwise.polyval import polyval
 from berth.ops.elementwise.roots import reciprocal, rsqrt, sqrt
 from berth.ops.elementwise.sigmoid import sigmoid, tanh
 from berth.ops.elementwise.special import erf, erfc, erfcinv, erfinv, ndtri
@@ -79,9 +81,9 @@ from berth.ops.elementwise.unary import (
 )
 from berth.ops.nn.softmax import log_softmax, softmax
 from berth.ops.nn.softplus import log_sigmoid, softplus, softsign
+from berth.ops.reductions.argmax import argmax_v2 as argmax
+from berth.ops.reductions.argmax import argmin_v2 as argmin
 from berth.ops.reductions.cumulative import cumprod, cumsum, cumulative_logsumexp
-from berth.ops.reductions.extremes import argmax_v2 as argmax
-from berth.ops.reductions.extremes import argmin_v2 as argmin
 from berth.ops.reductions.norms import l2_normalize
 from berth.ops.reductions.reduction import (
     reduce_all,
@@ -111,7 +113,6 @@ from berth.ops.reductions.statistics import (
     reduce_variance,
     zero_fraction,
 )
-from berth.ops.reductions.sums import accumulate_n, polyval, scalar_mul
 from berth.ops.reductions.unsorted_segments import (
     unsorted_segment_max,
     unsorted_segment_mean,

@@ -7,8 +7,9 @@ from berth.ops.arrays.sorting import in_top_k, top_k
 from berth.ops.elementwise.sigmoid import relu, sigmoid, tanh
 from berth.ops.nn.activations import crelu, elu, gelu, leaky_relu, relu6, selu
 from berth.ops.nn.bias import bias_add
-from berth.ops.nn.convolution import conv2d, conv2d_transpose
-from berth.ops.nn.convolve import atrous_conv2d, conv1d, conv1d_transpose, convolution
+from berth.ops.nn.conv2d import conv2d, conv2d_transpose
+from berth.ops.nn.conv3d import avg_pool3d, conv3d, max_pool3d
+from berth.ops.nn.convolution import atrous_conv2d, conv1d, conv1d_transpose, convolution
 from berth.ops.nn.depthwise import (
     depthwise_conv2d,
     depthwise_conv2d_backprop_filter,
@@ -47,7 +48,6 @@ from berth.ops.nn.pooling import (
 from berth.ops.nn.softmax import log_softmax, softmax
 from berth.ops.nn.softplus import silu, softplus, softsign
 from berth.ops.nn.softplus import silu as swish
-from berth.ops.nn.volumes import avg_pool3d, conv3d, max_pool3d
 from berth.ops.reductions.norms import l2_normalize
 from berth.ops.reductions.statistics import zero_fraction
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.ops.linalg.tensor_products import cross, einsum, matvec, tensordot
+from berth.ops.linalg.einsum import cross, einsum, matvec, tensordot
 from berth.ops.opdef import CATALOGUE
 from tests.ops.calls import bind
 from tests.ops.everywhere import RANK, compute, shape_of

@@ -12,11 +12,11 @@ import berth.compat.v1 as tf
 from berth.autodiff.backprop import gradients
 from berth.errors import InvalidArgumentError, UnimplementedError
 from berth.ops.nn import (
-    convolution_binders,
-    convolution_blocks,
+    conv2d_binders,
+    conv2d_blocks,
     depthwise_kernels,
 )
-from berth.ops.nn.convolution import (
+from berth.ops.nn.conv2d import (
     CONV2D,
     CONV2D_BACKPROP_FILTER,
     CONV2D_BACKPROP_INPUT,
@@ -27,7 +27,7 @@ from berth.ops.nn.convolution import (
     conv2d_transpose_v1,
     conv2d_v1,
 )
-from berth.ops.nn.convolve import (
+from berth.ops.nn.convolution import (
     atrous_conv2d,
     conv1d,
     conv1d_transpose,
@@ -125,9 +125,9 @@ def small_blocks(monkeypatch):
     """Divide work that is not worth it into as many blocks, by as many threads as there are."""
 
     def set_limits(gathered, fewest=1):
-        monkeypatch.setattr(convolution_binders, "FEW", 0)
-        monkeypatch.setattr(convolution_blocks, "GATHERED", gathered)
-        monkeypatch.setattr(convolution_blocks, "SHORT", 0 if fewest == 1 else 96)
+        monkeypatch.setattr(conv2d_binders, "FEW", 0)
+        monkeypatch.setattr(conv2d_blocks, "GATHERED", gathered)
+        monkeypatch.setattr(conv2d_blocks, "SHORT", 0 if fewest == 1 else 96)
         monkeypatch.setattr(depthwise_kernels, "AT_ONCE", gathered)
 
     return set_limits

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.ops.reductions import statistics, sums
+from berth.ops.elementwise.add_n import accumulate_n
+from berth.ops.elementwise.arithmetic import scalar_mul
+from berth.ops.elementwise.polyval import polyval
+from berth.ops.reductions import statistics
 from tests.ops.everywhere import RANK, compute, shape_of
 from tests.ops.gradient_checks import check_gradient
 from tests.ops.numbers import INF, close, complex_normal, normal
@@ -159,8 +162,8 @@ def test_order_is_noticed():
 
 def test_sums_of_terms():
     x = normal(3)
-    close(compute(lambda x: sums.polyval([1.0, 2.0, 3.0], x), x), x**2 + 2 * x + 3)
-    close(compute(lambda x: sums.scalar_mul(2.0, x), x), 2 * x)
-    close(compute(lambda x: sums.accumulate_n([x, x], [3], np.float64), x), 2 * x)
+    close(compute(lambda x: polyval([1.0, 2.0, 3.0], x), x), x**2 + 2 * x + 3)
+    close(compute(lambda x: scalar_mul(2.0, x), x), 2 * x)
+    close(compute(lambda x: accumulate_n([x, x], [3], np.float64), x), 2 * x)
     with pytest.raises(ValueError, match="must be a 0-D value"):
-        shape_of(lambda x: sums.scalar_mul(x, x), (2,))
+        shape_of(lambda x: scalar_mul(x, x), (2,))

@@ -14,7 +14,7 @@ from berth.ops.builder import apply
 from berth.ops.elementwise.add_n import add_n
 from berth.ops.elementwise.arithmetic import multiply
 from berth.ops.elementwise.unary import negative
-from berth.ops.linalg.products import matmul
+from berth.ops.linalg.matmul import matmul
 from berth.ops.opdef import CATALOGUE, Access, Kernel, OpDef, all_devices, host_only
 from berth.ops.shape import TensorShape
 from berth.ops.state import variables as state

@@ -26,7 +26,7 @@ from berth.ops.elementwise.compare import (
     LESS_EQUAL,
     NOT_EQUAL,
 )
-from berth.ops.linalg.products import matmul
+from berth.ops.linalg.matmul import matmul
 from berth.ops.opdef import OpDef
 from berth.ops.rules import common_dims
 from berth.ops.types import ShapeLike, TensorLike

@@ -37,7 +37,7 @@ from berth.front.context import Context
 from berth.front.options import ConfigProto
 from berth.graph.graph import Graph
 from berth.ops.arrays.array import constant
-from berth.ops.linalg.products import matmul
+from berth.ops.linalg.matmul import matmul
 from berth.plan.plan import Request
 from berth.run.engine import Engine
 from berth.run.planner import Options

@@ -116,7 +116,7 @@ from berth.ops.arrays.sets import unique, unique_with_counts
 from berth.ops.arrays.slicing import slice, strided_slice
 from berth.ops.arrays.sorting import argsort, sort
 from berth.ops.arrays.strings import as_string, numpy_function, py_func, string_join
-from berth.ops.elementwise.add_n import add_n
+from berth.ops.elementwise.add_n import accumulate_n, add_n
 from berth.ops.elementwise.arithmetic import (
     add,
     clip_by_value,
@@ -126,6 +126,7 @@ from berth.ops.elementwise.arithmetic import (
     mod,
     multiply,
     pow,
+    scalar_mul,
     squared_difference,
     subtract,
     truediv,
@@ -147,9 +148,9 @@ from berth.ops.elementwise.compare import (
     not_equal,
 )
 from berth.ops.elementwise.complex_numbers import angle, complex, imag, real
+from berth.ops.elementwise.division import div, realdiv, rint, truncatediv, truncatemod
+from berth.ops.elementwise.division import divide_no_nan as div_no_nan
 from berth.ops.elementwise.gamma import digamma, lgamma, polygamma, zeta
-from berth.ops.elementwise.quotients import div, realdiv, rint, truncatediv, truncatemod
-from berth.ops.elementwise.quotients import divide_no_nan as div_no_nan
 from berth.ops.elementwise.roots import reciprocal, rsqrt, sqrt
 from berth.ops.elementwise.saturate import saturate_cast
 from berth.ops.elementwise.sigmoid import sigmoid, tanh
@@ -219,14 +220,14 @@ from berth.ops.linalg.diagonals import eye, trace
 from berth.ops.linalg.diagonals import set_diag as matrix_set_diag
 from berth.ops.linalg.diagonals import tensor_diag as diag
 from berth.ops.linalg.diagonals import tensor_diag_part as diag_part
+from berth.ops.linalg.einsum import cross, einsum, tensordot
 from berth.ops.linalg.linear_systems import cholesky_solve, matrix_transpose
+from berth.ops.linalg.matmul import matmul
 from berth.ops.linalg.matrices import cholesky
 from berth.ops.linalg.matrices import det as matrix_determinant
 from berth.ops.linalg.matrices import inv as matrix_inverse
 from berth.ops.linalg.matrices import solve as matrix_solve
 from berth.ops.linalg.matrices import triangular_solve as matrix_triangular_solve
-from berth.ops.linalg.products import matmul
-from berth.ops.linalg.tensor_products import cross, einsum, tensordot
 from berth.ops.nn.softplus import log_sigmoid
 from berth.ops.operators import Tensor
 from berth.ops.random.sampling import multinomial
@@ -237,9 +238,9 @@ from berth.ops.random.seeded import (
     set_random_seed,
     truncated_normal,
 )
-from berth.ops.reductions.binning import histogram_fixed_width, searchsorted
+from berth.ops.reductions.argmax import argmax, argmin
 from berth.ops.reductions.cumulative import cumprod, cumsum
-from berth.ops.reductions.extremes import argmax, argmin
+from berth.ops.reductions.histogram import histogram_fixed_width
 from berth.ops.reductions.norms import (
     clip_by_average_norm,
     clip_by_global_norm,
@@ -256,6 +257,7 @@ from berth.ops.reductions.reduction import (
     reduce_prod,
     reduce_sum,
 )
+from berth.ops.reductions.searchsorted import searchsorted
 from berth.ops.reductions.segments import (
     segment_max,
     segment_mean,
@@ -271,7 +273,6 @@ from berth.ops.reductions.statistics import (
     is_strictly_increasing,
     reduce_logsumexp,
 )
-from berth.ops.reductions.sums import accumulate_n, scalar_mul
 from berth.ops.reductions.unsorted_segments import (
     unsorted_segment_max,
     unsorted_segment_mean,

@@ -15,12 +15,12 @@ from berth.ops.linalg.diagonals import (
     tensor_diag_part,
     trace,
 )
+from berth.ops.linalg.einsum import cross, einsum, matvec, tensordot
 from berth.ops.linalg.exponential import expm
 from berth.ops.linalg.least_squares import lstsq, matrix_rank, pinv
 from berth.ops.linalg.linear_systems import adjoint, cholesky_solve, logdet, matrix_transpose
+from berth.ops.linalg.matmul import matmul
 from berth.ops.linalg.matrices import cholesky, det, inv, slogdet, solve, triangular_solve
-from berth.ops.linalg.products import matmul
-from berth.ops.linalg.tensor_products import cross, einsum, matvec, tensordot
 from berth.ops.reductions.norms import global_norm, l2_normalize, normalize
 from berth.ops.reductions.norms import norm_v1 as norm
 

@@ -7,7 +7,7 @@ from berth.missing import explain_missing_names as _explain_missing_names
 from berth.ops.arrays.partitions import invert_permutation
 from berth.ops.arrays.sorting import in_top_k_v1 as in_top_k
 from berth.ops.arrays.sorting import top_k
-from berth.ops.elementwise.add_n import add_n
+from berth.ops.elementwise.add_n import accumulate_n, add_n
 from berth.ops.elementwise.arithmetic import (
     add,
     floordiv,
@@ -16,6 +16,7 @@ from berth.ops.elementwise.arithmetic import (
     mod,
     multiply,
     pow,
+    scalar_mul,
     squared_difference,
     subtract,
     truediv,
@@ -35,8 +36,7 @@ from berth.ops.elementwise.compare import (
     not_equal,
 )
 from berth.ops.elementwise.complex_numbers import angle, imag, real
-from berth.ops.elementwise.gamma import digamma, lgamma, polygamma, zeta
-from berth.ops.elementwise.quotients import (
+from berth.ops.elementwise.division import (
     divide_no_nan,
     multiply_no_nan,
     nextafter,
@@ -46,6 +46,8 @@ from berth.ops.elementwise.quotients import (
     xlog1py,
     xlogy,
 )
+from berth.ops.elementwise.gamma import digamma, lgamma, polygamma, zeta
+from berth.ops.elementwise.polyval import polyval
 from berth.ops.elementwise.roots import reciprocal, rsqrt, sqrt
 from berth.ops.elementwise.sigmoid import sigmoid, tanh
 from berth.ops.elementwise.special import erf, erfc, erfcinv, erfinv, ndtri
@@ -82,8 +84,8 @@ from berth.ops.elementwise.unary import (
 )
 from berth.ops.nn.softmax import log_softmax, softmax
 from berth.ops.nn.softplus import log_sigmoid, softplus, softsign
+from berth.ops.reductions.argmax import argmax, argmin
 from berth.ops.reductions.cumulative import cumprod, cumsum, cumulative_logsumexp
-from berth.ops.reductions.extremes import argmax, argmin
 from berth.ops.reductions.norms import l2_normalize
 from berth.ops.reductions.reduction import (
     reduce_all,
@@ -113,7 +115,6 @@ from berth.ops.reductions.statistics import (
     reduce_variance,
     zero_fraction,
 )
-from berth.ops.reductions.sums import accumulate_n, polyval, scalar_mul
 from berth.ops.reductions.unsorted_segments import (
     unsorted_segment_max,
     unsorted_segment_mean,

@@ -12,12 +12,14 @@ from berth.ops.elementwise.sigmoid import relu, sigmoid, tanh
 from berth.ops.nn.activations import crelu_v1 as crelu
 from berth.ops.nn.activations import elu, leaky_relu, relu6, selu
 from berth.ops.nn.bias import bias_add, relu_layer, xw_plus_b
-from berth.ops.nn.convolution import conv2d_backprop_filter, conv2d_backprop_input
-from berth.ops.nn.convolution import conv2d_transpose_v1 as conv2d_transpose
-from berth.ops.nn.convolution import conv2d_v1 as conv2d
-from berth.ops.nn.convolve import atrous_conv2d, conv1d_transpose
-from berth.ops.nn.convolve import conv1d_v1 as conv1d
-from berth.ops.nn.convolve import convolution_v1 as convolution
+from berth.ops.nn.conv2d import conv2d_backprop_filter, conv2d_backprop_input
+from berth.ops.nn.conv2d import conv2d_transpose_v1 as conv2d_transpose
+from berth.ops.nn.conv2d import conv2d_v1 as conv2d
+from berth.ops.nn.conv3d import avg_pool3d, max_pool3d
+from berth.ops.nn.conv3d import conv3d_v1 as conv3d
+from berth.ops.nn.convolution import atrous_conv2d, conv1d_transpose
+from berth.ops.nn.convolution import conv1d_v1 as conv1d
+from berth.ops.nn.convolution import convolution_v1 as convolution
 from berth.ops.nn.depthwise import (
     depthwise_conv2d_backprop_filter,
     depthwise_conv2d_backprop_input,
@@ -68,8 +70,6 @@ from berth.ops.nn.pooling import max_pool_with_argmax_v1 as max_pool_with_argmax
 from berth.ops.nn.softmax import log_softmax, softmax
 from berth.ops.nn.softplus import silu, softplus, softsign
 from berth.ops.nn.softplus import silu as swish
-from berth.ops.nn.volumes import avg_pool3d, max_pool3d
-from berth.ops.nn.volumes import conv3d_v1 as conv3d
 from berth.ops.reductions.norms import l2_normalize
 from berth.ops.reductions.statistics import zero_fraction
 

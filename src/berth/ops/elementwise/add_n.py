@@ -1,20 +1,20 @@
-"""Sum of a list of tensors, with its gradient."""
+"""Sums of lists of tensors: add_n and accumulate_n."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from berth.dtypes import NUMBERS
+from berth.dtypes import NUMBERS, as_dtype
 from berth.ops.arrays.array import identity
 from berth.ops.builder import apply
 from berth.ops.compose import convert_like, is_tensor, type_of
 from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import merge_all
-from berth.ops.shape import bracketed
-from berth.ops.types import Tensor, TensorList
-from berth.public import public
+from berth.ops.shape import bracketed, merge, read_dims
+from berth.ops.types import ShapeLike, Tensor, TensorList
+from berth.public import public, public_v1
 
 
 def _sum_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -75,3 +75,28 @@ def add_n(inputs: TensorList, name: str | None = None) -> Tensor:
 @gradient(ADD_N)
 def _add_n_gradient(op: RecordedOp, grad: Any) -> Any:
     return [grad] * len(op.inputs)
+
+
+@public("math.accumulate_n")
+@public_v1("accumulate_n")
+def accumulate_n(
+    inputs: TensorList,
+    shape: ShapeLike | None = None,
+    tensor_dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Element-wise sum of a list of tensors, whose shape and type may be given.
+
+    >>> accumulate_n([[1, 2], [3, 4]]).numpy().tolist()
+    [4, 6]
+    """
+    dims = read_dims(shape)
+    tensors: list[Any] = [tensor for tensor in inputs if is_tensor(tensor)]
+    for tensor in tensors:
+        dims = merge(dims, tensor.dims)
+    total = add_n(inputs, name)
+    if tensor_dtype is not None and as_dtype(tensor_dtype) is not total.dtype.base_dtype:
+        raise TypeError(
+            f"tensor_dtype is {tensor_dtype}, but input is of type {total.dtype.base_dtype}"
+        )
+    return total

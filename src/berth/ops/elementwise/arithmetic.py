@@ -174,6 +174,22 @@ def _mul_gradient(op: RecordedOp, grad: Any) -> Any:
     )
 
 
+@public("scalar_mul", "math.scalar_mul")
+def scalar_mul(scalar: Any, x: TensorLike, name: str | None = None) -> Tensor:
+    """Multiply a tensor by a scalar.
+
+    >>> scalar_mul(2, [1, 2]).numpy().tolist()
+    [2, 4]
+    """
+    factor = convert(scalar, type_of(x), "scalar")
+    if factor.dims not in ((), None):
+        raise ValueError(
+            "The input scalar must be a 0-D value. "
+            f"Received: scalar={scalar} with shape {factor.shape}."
+        )
+    return multiply(factor, x, name)
+
+
 @public("divide", "truediv", "math.divide", "math.truediv")
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Return x / y element-wise (Python 3 division): integers are converted to floats.

@@ -10,7 +10,7 @@ from berth.ops.arrays import filling
 from berth.ops.builder import apply
 from berth.ops.compose import convert, type_of
 from berth.ops.declare import unary
-from berth.ops.elementwise import casting, quotients
+from berth.ops.elementwise import casting, division
 from berth.ops.elementwise.blocks import by_blocks
 from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, OutputType, Typed
@@ -112,7 +112,7 @@ def _sign_grad(op: RecordedOp, grad: Tensor) -> Tensor:
     # |sign(x)| is 1 for every x, so only the change of the angle contributes.
     turned = grad * conj(direction)
     numerator = direction * (turned - conj(turned))
-    return quotients.divide_no_nan(numerator, casting.cast(2 * abs(x), x.dtype))
+    return division.divide_no_nan(numerator, casting.cast(2 * abs(x), x.dtype))
 
 
 @public("round", "math.round")

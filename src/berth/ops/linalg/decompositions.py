@@ -11,11 +11,12 @@ from berth.ops.arrays.filling import zeros_like
 from berth.ops.builder import apply
 from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.complex_numbers import real
-from berth.ops.elementwise.quotients import divide_no_nan
+from berth.ops.elementwise.division import divide_no_nan
 from berth.ops.elementwise.unary import conj, square
 from berth.ops.gradient import RecordedOp, gradient, takes_none
 from berth.ops.linalg.diagonals import band_part, diag, diag_part, set_diag
 from berth.ops.linalg.linear_systems import adjoint
+from berth.ops.linalg.matmul import matmul
 from berth.ops.linalg.matrices import (
     check_matrix,
     fill_each,
@@ -23,7 +24,6 @@ from berth.ops.linalg.matrices import (
     square_dims,
     triangular_solve,
 )
-from berth.ops.linalg.products import matmul
 from berth.ops.opdef import Attrs, Call, Launch, OutputType, Typed
 from berth.ops.shape import Dims
 from berth.ops.types import Tensor, TensorLike

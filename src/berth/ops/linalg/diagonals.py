@@ -15,7 +15,7 @@ from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer, is_tensor, scope
 from berth.ops.elementwise.arithmetic import minimum
 from berth.ops.gradient import RecordedOp, gradient
-from berth.ops.linalg.bands import (
+from berth.ops.linalg.matrix_diag import (
     MATRIX_BAND_PART,
     MATRIX_DIAG,
     MATRIX_DIAG_PART,

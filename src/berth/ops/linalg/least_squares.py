@@ -16,8 +16,8 @@ from berth.ops.elementwise.compare import greater
 from berth.ops.linalg.decompositions import svd
 from berth.ops.linalg.diagonals import eye
 from berth.ops.linalg.linear_systems import cholesky_solve
+from berth.ops.linalg.matmul import matmul
 from berth.ops.linalg.matrices import cholesky
-from berth.ops.linalg.products import matmul
 from berth.ops.reductions.reduction import reduce_max, reduce_sum
 from berth.ops.rules import INEXACT
 from berth.ops.types import Tensor, TensorLike

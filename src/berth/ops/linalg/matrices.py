@@ -20,7 +20,7 @@ from berth.ops.elementwise.unary import conj
 from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.linalg import linear_systems
 from berth.ops.linalg.diagonals import band_part, diag_part, set_diag
-from berth.ops.linalg.products import matmul
+from berth.ops.linalg.matmul import matmul
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import ShapeMismatch, common_dims, merge_dims
 from berth.ops.shape import Dims

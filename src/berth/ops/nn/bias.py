@@ -16,7 +16,7 @@ from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, scope, type_of
 from berth.ops.elementwise.sigmoid import relu
 from berth.ops.gradient import RecordedOp, gradient
-from berth.ops.linalg.products import matmul
+from berth.ops.linalg.matmul import matmul
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.rules import ShapeMismatch
 from berth.ops.shape import Dims, bracketed

@@ -1,312 +1,168 @@
-"""2-D convolution, its transpose, and its gradients.
-
-A filter is (rows, columns, channels, features). Images are (batch, rows, columns, channels),
-or with channels second, as `data_format` says.
-"""
+"""Convolutions built on `conv2d`: 1-D, atrous, and ``tf.nn.convolution``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
-from berth.dtypes import FLOATING, int32
-from berth.errors import InvalidArgumentError
-from berth.ops.arrays import metadata
-from berth.ops.arrays.array import either_name
+from berth.ops.arrays.array import either_name, expand_dims, squeeze
+from berth.ops.arrays.joining import concat
 from berth.ops.attributes import check_choice
-from berth.ops.builder import apply
-from berth.ops.gradient import RecordedOp, gradient
-from berth.ops.nn.conv2d_shapes import (
-    check_arrived,
-    check_supported,
-    convolved_type,
-    filter_type,
-    input_type,
-)
-from berth.ops.nn.convolution_binders import (
-    bind_filter_gradient,
-    bind_forward,
-    bind_input_gradient,
-    filter_scratch,
-    forward_scratch,
-    input_scratch,
-)
-from berth.ops.nn.windows import (
-    FORMATS,
-    PADDINGS,
-    channel_axis,
-    read_padding,
-    spread,
-)
-from berth.ops.opdef import Call, Launch, OpDef, Parts, Typed, all_devices
+from berth.ops.compose import convert, scope
+from berth.ops.nn.conv2d import conv2d, conv2d_transpose
+from berth.ops.nn.windows import spread
 from berth.ops.types import Tensor, TensorLike
-from berth.public import public_v1, public_v2
-
-TYPES = (*FLOATING, int32)
+from berth.public import public, public_v1, public_v2
 
 
-def _bind_forward(launch: Launch) -> Parts | None:
-    check_supported(launch.attrs)
-    return bind_forward(launch)
-
-
-def _bind_input(launch: Launch) -> Parts | None:
-    filters, grads, out = launch.inputs[1], launch.inputs[2], launch.outputs[0]
-    what = "Conv2DCustomBackpropInput"
-    check_supported(launch.attrs)
-    check_arrived(what, out.shape, filters.shape[:2], grads, launch.attrs)
-    if filters.shape[2] == 0 or out.shape[channel_axis(launch.attrs)] % filters.shape[2]:
-        message = f"{what}: input depth must be evenly divisible by filter depth"
-        raise InvalidArgumentError(None, None, message)
-    return bind_input_gradient(launch)
-
-
-def _bind_filter(launch: Launch) -> Parts | Call | None:
-    images, grads, out = launch.inputs[0], launch.inputs[2], launch.outputs[0]
-    what = "Conv2DCustomBackpropFilter"
-    check_supported(launch.attrs)
-    check_arrived(what, images.shape, out.shape[:2], grads, launch.attrs)
-    channel = channel_axis(launch.attrs)
-    if out.shape[3] != grads.shape[channel]:
-        message = f"{what}: filter and out_backprop must have the same out_depth"
-        raise InvalidArgumentError(None, None, message)
-    if out.shape[2] == 0 or images.shape[channel] % out.shape[2]:
-        message = f"{what}: input depth must be evenly divisible by filter depth"
-        raise InvalidArgumentError(None, None, message)
-    return bind_filter_gradient(launch)
-
-
-def _flops(filters: int, results: int) -> Callable[[Sequence[Typed], Sequence[Typed]], float]:
-    """Count a multiplication and an addition per window element and output channel."""
-
-    def count(inputs: Sequence[Typed], outputs: Sequence[Typed]) -> float:
-        tensors = [*inputs, *outputs]
-        total = 2.0
-        for size in (*(tensors[filters].dims or ())[:3], *(tensors[results].dims or ())):
-            total *= size or 0
-        return total
-
-    return count
-
-
-CONV2D = OpDef(
-    "Conv2D",
-    "input:T filter:T",
-    convolved_type,
-    types={"T": TYPES},
-    kernels=all_devices(_bind_forward, TYPES, forward_scratch),
-    flops=_flops(1, 2),
-    samples=(
-        "f(2, 5, 4, 3), f(3, 2, 3, 6), **windows",
-        "f(2, 3, 5, 6), f(2, 3, 3, 4), **edges",
-    ),
-    large_samples=("images, f(3, 3, 16, 16), **same",),
-)
-CONV2D_BACKPROP_INPUT = OpDef(
-    "Conv2DBackpropInput",
-    "input_sizes:int32 filter:T out_backprop:T",
-    input_type,
-    types={"T": TYPES},
-    kernels=all_devices(_bind_input, TYPES, input_scratch),
-    host_inputs=(0,),
-    flops=_flops(1, 2),
-    samples=("i(2, 5, 4, 3), f(3, 2, 3, 6), f(2, 3, 4, 6), **windows",),
-    large_samples=("i(8, 64, 64, 16), f(3, 3, 16, 16), images, **same",),
-)
-CONV2D_BACKPROP_FILTER = OpDef(
-    "Conv2DBackpropFilter",
-    "input:T filter_sizes:int32 out_backprop:T",
-    filter_type,
-    types={"T": FLOATING},
-    kernels=all_devices(_bind_filter, FLOATING, filter_scratch),
-    host_inputs=(1,),
-    flops=_flops(3, 2),
-    samples=("f(2, 5, 4, 3), i(3, 2, 3, 6), f(2, 3, 4, 6), **windows",),
-    large_samples=("images, i(3, 3, 16, 16), images, **same",),
-)
-
-# --- gradients ----------------------------------------------------------------------------
-
-
-def set_gradients(forward: OpDef, to_input: OpDef, to_filter: OpDef) -> None:
-    """Set the gradients of a convolution and of its two gradients: each of the other two."""
-
-    def convolved(op: RecordedOp, images: Any, filters: Any) -> Any:
-        return apply(forward, (images, filters), op.attrs)
-
-    def of_input(op: RecordedOp, images: Any, filters: Any, grad: Any) -> Any:
-        return apply(to_input, (metadata.shape(images), filters, grad), op.attrs)
-
-    def of_filter(op: RecordedOp, images: Any, filters: Any, grad: Any) -> Any:
-        return apply(to_filter, (images, metadata.shape(filters), grad), op.attrs)
-
-    @gradient(forward)
-    def forward_gradient(op: RecordedOp, grad: Any) -> Any:
-        images, filters = op.inputs
-        return of_input(op, images, filters, grad), of_filter(op, images, filters, grad)
-
-    @gradient(to_input)
-    def input_gradient(op: RecordedOp, grad: Any) -> Any:
-        _, filters, arrived = op.inputs
-        return None, of_filter(op, grad, filters, arrived), convolved(op, grad, filters)
-
-    @gradient(to_filter)
-    def filter_gradient(op: RecordedOp, grad: Any) -> Any:
-        images, _, arrived = op.inputs
-        return of_input(op, images, grad, arrived), None, convolved(op, images, grad)
-
-
-set_gradients(CONV2D, CONV2D_BACKPROP_INPUT, CONV2D_BACKPROP_FILTER)
-
-# --- what users call ----------------------------------------------------------------------
-
-
-def window_attrs(
-    op_name: str, strides: Any, padding: Any, data_format: str | None, dilations: Any
-) -> dict[str, Any]:
-    """Read the arguments that define windows: strides, padding, dilations, data format."""
-    data_format = "NHWC" if data_format is None else data_format
-    padding, explicit = read_padding(padding)
-    check_choice(op_name, "padding", padding, PADDINGS)
-    check_choice(op_name, "data_format", data_format, FORMATS)
-    return {
-        "strides": spread(strides, "strides", data_format),
-        "padding": padding,
-        "explicit_paddings": explicit,
-        "data_format": data_format,
-        "dilations": spread(dilations, "dilations", data_format),
-    }
-
-
-@public_v2("nn.conv2d")
-def conv2d(
+@public_v2("nn.conv1d")
+def conv1d(
     input: TensorLike,
     filters: TensorLike,
-    strides: Any,
+    stride: Any,
     padding: Any,
-    data_format: str = "NHWC",
+    data_format: str = "NWC",
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """2-D convolution of images with filters.
+    """1-D convolution of sequences with filters.
 
-    >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
-    >>> conv2d(image, [[[[1.0]], [[10.0]]]], 1, "VALID").numpy().tolist()
-    [[[[21.0]], [[43.0]]]]
+    >>> conv1d([[[1.0], [2.0], [3.0]]], [[[1.0]], [[10.0]]], 1, "VALID").numpy().tolist()
+    [[[21.0], [32.0]]]
     """
-    attrs = window_attrs("Conv2D", strides, padding, data_format, dilations)
-    return apply(CONV2D, (input, filters), attrs, name)
+    with scope("conv1d", name) as inner:
+        axis, wide = _image_format(data_format)
+        strides = spread(stride, "stride", data_format, 1)
+        holes = spread(dilations, "dilations", data_format, 1)
+        for listed in (strides, holes):
+            listed.insert(axis, 1)
+        if isinstance(padding, list | tuple):
+            padding = [*padding[:axis], [0, 0], *padding[axis:]]
+        images, image_filters = expand_dims(input, axis), expand_dims(filters, 0)
+        convolved = conv2d(images, image_filters, strides, padding, wide, holes, inner)
+        return squeeze(convolved, [axis])
 
 
-@public_v1("nn.conv2d")
-def conv2d_v1(
-    input: TensorLike,
-    filter: TensorLike | None = None,
-    strides: Any = None,
+def _image_format(data_format: str | None) -> tuple[int, str]:
+    """Return the axis to insert to treat sequences as images, and the images' data format."""
+    data_format = "NWC" if data_format is None else data_format
+    data_format = {"NHWC": "NWC", "NCHW": "NCW"}.get(data_format, data_format)
+    check_choice("conv1d", "data_format", data_format, ("NWC", "NCW"))
+    return (1, "NHWC") if data_format == "NWC" else (2, "NCHW")
+
+
+@public_v1("nn.conv1d")
+def conv1d_v1(
+    value: Any = None,
+    filters: Any = None,
+    stride: Any = None,
     padding: Any = None,
-    use_cudnn_on_gpu: bool = True,
-    data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    use_cudnn_on_gpu: bool | None = None,
+    data_format: str | None = None,
     name: str | None = None,
-    filters: TensorLike | None = None,
+    input: Any = None,
+    dilations: Any = None,
 ) -> Tensor:
-    """2-D convolution, with TensorFlow 1's argument names.
+    """1-D convolution, with TensorFlow 1's argument names.
 
-    >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
-    >>> conv2d_v1(image, [[[[2.0]]]], [1, 1, 1, 1], "SAME").numpy().ravel().tolist()
-    [2.0, 4.0, 6.0, 8.0]
+    >>> conv1d_v1([[[1.0], [2.0]]], [[[3.0]]], 1, "SAME").numpy().ravel().tolist()
+    [3.0, 6.0]
     """
-    filters = either_name("filter", filter, "filters", filters)
-    return conv2d(input, filters, strides, padding, data_format, dilations, name)
+    value = either_name("value", value, "input", input)
+    return conv1d(value, filters, stride, padding, data_format or "NWC", dilations, name)
 
 
-@public_v2("nn.conv2d_transpose")
-def conv2d_transpose(
+@public("nn.conv1d_transpose")
+def conv1d_transpose(
     input: TensorLike,
     filters: TensorLike,
     output_shape: Any,
     strides: Any,
     padding: Any = "SAME",
-    data_format: str = "NHWC",
+    data_format: str = "NWC",
     dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Transpose of 2-D convolution ("deconvolution"): the gradient of `conv2d` by its input.
+    """Transpose of 1-D convolution: the gradient of `conv1d` by its input.
 
-    >>> conv2d_transpose([[[[3.0]]]], [[[[1.0]], [[2.0]]]], [1, 1, 2, 1], 2).numpy().tolist()
-    [[[[3.0], [6.0]]]]
+    >>> conv1d_transpose([[[3.0]]], [[[1.0]], [[2.0]]], [1, 2, 1], 2).numpy().tolist()
+    [[[3.0], [6.0]]]
     """
-    attrs = window_attrs("Conv2DBackpropInput", strides, padding, data_format, dilations)
-    inputs = (output_shape, filters, input)
-    return apply(CONV2D_BACKPROP_INPUT, inputs, attrs, name or "conv2d_transpose")
+    with scope("conv1d_transpose", name) as inner:
+        axis, wide = _image_format(data_format)
+        steps = spread(strides, "strides", data_format, 1)
+        holes = spread(dilations, "dilations", data_format, 1)
+        for listed in (steps, holes):
+            listed.insert(axis, 1)
+        images, image_filters = expand_dims(input, axis), expand_dims(filters, 0)
+        shape = convert(output_shape, None, "output_shape")
+        shape = concat([shape[:axis], [1], shape[axis:]], 0)
+        grown = conv2d_transpose(
+            images, image_filters, shape, steps, padding, wide, holes, inner
+        )
+        return squeeze(grown, [axis])
 
 
-@public_v1("nn.conv2d_transpose")
-def conv2d_transpose_v1(
-    value: TensorLike | None = None,
-    filter: TensorLike | None = None,
-    output_shape: Any = None,
-    strides: Any = None,
-    padding: Any = "SAME",
-    data_format: str = "NHWC",
-    name: str | None = None,
-    input: TensorLike | None = None,
-    filters: TensorLike | None = None,
-    dilations: Any = None,
+@public("nn.atrous_conv2d")
+def atrous_conv2d(
+    value: TensorLike, filters: TensorLike, rate: int, padding: Any, name: str | None = None
 ) -> Tensor:
-    """Transpose of 2-D convolution, with TensorFlow 1's argument names.
+    """Atrous (dilated) 2-D convolution.
 
-    >>> conv2d_transpose_v1([[[[1.0]]]], [[[[2.0]]]], [1, 1, 1, 1], [1, 1, 1, 1]).numpy().item()
-    2.0
+    >>> image = [[[[1.0], [2.0], [3.0]]]]
+    >>> atrous_conv2d(image, [[[[1.0]], [[10.0]]]], 2, "VALID").numpy().tolist()
+    [[[[31.0]]]]
     """
-    filters = either_name("filter", filter, "filters", filters)
-    value = either_name("value", value, "input", input)
-    return conv2d_transpose(
-        value, filters, output_shape, strides, padding, data_format, dilations, name
-    )
+    return conv2d(value, filters, 1, padding, "NHWC", rate, name or "convolution")
 
 
-@public_v1("nn.conv2d_backprop_input")
-def conv2d_backprop_input(
-    input_sizes: Any,
-    filter: TensorLike | None = None,
-    out_backprop: Any = None,
-    strides: Any = None,
-    padding: Any = None,
-    use_cudnn_on_gpu: bool = True,
-    data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
-    name: str | None = None,
-    filters: TensorLike | None = None,
-) -> Tensor:
-    """Gradient of a 2-D convolution with respect to its input.
-
-    >>> grads = conv2d_backprop_input([1, 1, 2, 1], [[[[2.0]]]], [[[[1.0], [5.0]]]], 1, "SAME")
-    >>> grads.numpy().tolist()
-    [[[[2.0], [10.0]]]]
-    """
-    filters = either_name("filter", filter, "filters", filters)
-    attrs = window_attrs("Conv2DBackpropInput", strides, padding, data_format, dilations)
-    return apply(CONV2D_BACKPROP_INPUT, (input_sizes, filters, out_backprop), attrs, name)
-
-
-@public_v1("nn.conv2d_backprop_filter")
-def conv2d_backprop_filter(
+@public_v2("nn.convolution")
+def convolution(
     input: TensorLike,
-    filter_sizes: Any,
-    out_backprop: Any,
-    strides: Any,
-    padding: Any,
-    use_cudnn_on_gpu: bool = True,
-    data_format: str = "NHWC",
-    dilations: Any = (1, 1, 1, 1),
+    filters: TensorLike,
+    strides: Any = None,
+    padding: Any = "VALID",
+    data_format: str | None = None,
+    dilations: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Gradient of a 2-D convolution with respect to its filter.
+    """1-D or 2-D convolution, by the rank of the filters.
 
-    >>> images, grads = [[[[1.0], [2.0]]]], [[[[3.0], [4.0]]]]
-    >>> conv2d_backprop_filter(images, [1, 1, 1, 1], grads, 1, "SAME").numpy().tolist()
-    [[[[11.0]]]]
+    >>> convolution([[[1.0], [2.0]]], [[[1.0]], [[10.0]]]).numpy().tolist()
+    [[[21.0]]]
     """
-    attrs = window_attrs("Conv2DBackpropFilter", strides, padding, data_format, dilations)
-    return apply(CONV2D_BACKPROP_FILTER, (input, filter_sizes, out_backprop), attrs, name)
+    with scope("convolution", name) as inner:
+        filters = convert(filters, None, "filters")
+        rank = 4 if filters.dims is None else len(filters.dims)
+        if rank not in (3, 4):
+            raise ValueError(
+                "`num_spatial_dims` must be 1 or 2: filters of rank 3 or 4. "
+                f"Received: rank {rank}"
+            )
+        if rank == 3:
+            return conv1d(
+                input, filters, strides, padding, data_format or "NWC", dilations, inner
+            )
+        return conv2d(input, filters, strides, padding, data_format or "NHWC", dilations, inner)
+
+
+@public_v1("nn.convolution")
+def convolution_v1(
+    input: TensorLike,
+    filter: TensorLike,
+    padding: Any,
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: TensorLike | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """1-D or 2-D convolution, with TensorFlow 1's argument names.
+
+    >>> image = [[[[1.0], [2.0]], [[3.0], [4.0]]]]
+    >>> convolution_v1(image, [[[[2.0]]]], "SAME").numpy().ravel().tolist()
+    [2.0, 4.0, 6.0, 8.0]
+    """
+    filters = either_name("filter", filter, "filters", filters)
+    dilations = either_name("dilations", dilations, "dilation_rate", dilation_rate)
+    return convolution(input, filters, strides, padding, data_format, dilations, name)

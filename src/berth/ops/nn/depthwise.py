@@ -14,8 +14,8 @@ from berth.errors import InvalidArgumentError
 from berth.ops.arrays.array import either_name
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
+from berth.ops.nn.conv2d import conv2d, set_gradients, window_attrs
 from berth.ops.nn.conv2d_shapes import check_arrived, check_images
-from berth.ops.nn.convolution import conv2d, set_gradients, window_attrs
 from berth.ops.nn.depthwise_kernels import (
     bind_filter,
     bind_forward,

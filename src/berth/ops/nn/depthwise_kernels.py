@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from berth.dtypes import DType
-from berth.ops.nn.convolution_binders import computed_in
+from berth.ops.nn.conv2d_binders import computed_in
 from berth.ops.nn.windows import Windows, channels_last, falling, reversed_windows, windows_of
 from berth.ops.opdef import Attrs, Call, Launch, OutputType, Parts, Typed, make_calls
 from berth.ops.shape import Known

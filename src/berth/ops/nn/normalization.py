@@ -16,7 +16,7 @@ from berth.ops.arrays.metadata import shape
 from berth.ops.compose import convert, is_integer, scope
 from berth.ops.elementwise.arithmetic import add, multiply, squared_difference, subtract
 from berth.ops.elementwise.casting import cast
-from berth.ops.elementwise.quotients import divide_no_nan
+from berth.ops.elementwise.division import divide_no_nan
 from berth.ops.elementwise.roots import reciprocal, rsqrt
 from berth.ops.elementwise.unary import negative, square
 from berth.ops.reductions.reduction import reduce_mean, reduce_prod, reduce_sum

@@ -35,8 +35,8 @@ from berth.ops.opdef import (
     all_devices,
 )
 from berth.ops.opdef import ScratchShapes as Scratch
-from berth.ops.reductions.extremes import argmax as argmax
-from berth.ops.reductions.extremes import argmin as argmin
+from berth.ops.reductions.argmax import argmax as argmax
+from berth.ops.reductions.argmax import argmin as argmin
 from berth.ops.rules import INDEX, ShapeMismatch
 from berth.ops.shape import Dims, is_known
 from berth.ops.types import AxisLike, Tensor, TensorLike

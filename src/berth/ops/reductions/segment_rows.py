@@ -10,7 +10,7 @@ import numpy as np
 from berth.errors import InvalidArgumentError
 from berth.ops.arrays import filling, gathering
 from berth.ops.arrays.array import expand_dims
-from berth.ops.elementwise import compare, quotients, unary
+from berth.ops.elementwise import compare, division, unary
 from berth.ops.elementwise.arithmetic import maximum
 from berth.ops.elementwise.casting import cast
 from berth.ops.gradient import RecordedOp
@@ -70,7 +70,7 @@ def extreme_gradient(op: RecordedOp, grad: Any, to_rows: Map, add_up: Map) -> An
     data = op.inputs[0]
     is_extreme = compare.equal(data, to_rows(op.outputs[0]))
     n_extremes = add_up(cast(is_extreme, grad.dtype.base_dtype))
-    share = to_rows(quotients.divide_no_nan(grad, n_extremes))
+    share = to_rows(division.divide_no_nan(grad, n_extremes))
     return gathering.where_v2(is_extreme, share, filling.zeros_like(data))
 
 

@@ -15,7 +15,7 @@ from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
 from berth.ops.declare import publish
 from berth.ops.elementwise.arithmetic import truediv
-from berth.ops.elementwise.quotients import truncatediv
+from berth.ops.elementwise.division import truncatediv
 from berth.ops.gradient import RecordedOp
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.reductions.segment_rows import (

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from berth.dtypes import DType, float16, float32
 from berth.ops.convert import dtype_of
-from berth.ops.nn.convolution_blocks import Walk, divide
-from berth.ops.nn.convolution_filters import products
-from berth.ops.nn.convolution_kernels import correlate
+from berth.ops.nn.conv2d_blocks import Walk, divide
+from berth.ops.nn.conv2d_filter_gradient import products
+from berth.ops.nn.conv2d_kernels import correlate
 from berth.ops.nn.windows import (
     Windows,
     channel_axis,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from berth.ops.nn.convolution_blocks import (
+from berth.ops.nn.conv2d_blocks import (
     Block,
     Memory,
     Order,

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from berth.ops.nn.volumes import avg_pool3d, conv3d, conv3d_v1, max_pool3d
+from berth.ops.nn.conv3d import avg_pool3d, conv3d, conv3d_v1, max_pool3d
 from tests.ops.everywhere import compute, shape_of
 from tests.ops.gradient_checks import KNOWN, check_gradient
 from tests.ops.numbers import close, normal

@@ -19,7 +19,7 @@ from berth.ops.arrays.moving import pad, transpose
 from berth.ops.attributes import at_once, check_choice, check_length, check_type
 from berth.ops.compose import convert, is_eager, scope
 from berth.ops.elementwise.arithmetic import maximum
-from berth.ops.nn.convolution import conv2d
+from berth.ops.nn.conv2d import conv2d
 from berth.ops.nn.pooling import avg_pool2d, max_pool2d
 from berth.ops.nn.windows import spread
 from berth.ops.types import Tensor, TensorLike

@@ -33,7 +33,7 @@ from berth.ops.linalg.contraction import (
     without,
     write,
 )
-from berth.ops.linalg.products import matmul
+from berth.ops.linalg.matmul import matmul
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
 from berth.ops.reductions.reduction import reduce_all, reduce_prod, reduce_sum
 from berth.ops.rules import merge_dims
