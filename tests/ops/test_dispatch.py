@@ -115,7 +115,7 @@ def test_aliases_allocate_and_bind_nothing():
 
 @pytest.mark.parametrize("dims", [None, (None,), (2, None)])
 def test_every_size_has_to_be_known(dims):
-    with pytest.raises(ValueError, match="every size must be said"):
+    with pytest.raises(ValueError, match="every size must be known"):
         prepared(Log(), Kernel("CPU", negative), infer=lambda inputs, attrs: ((float32, dims),))
 
 

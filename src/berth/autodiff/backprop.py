@@ -1,11 +1,11 @@
-"""Going backwards: the gradients of some tensors with respect to others.
+"""Backpropagation: the gradients of some tensors with respect to others.
 
-One walk serves graphs and eager programs. It goes from the last operation to the first,
-collects for each what arrives at its outputs, and passes on to its inputs what its gradient
-says. What it is given are the operations on a way from a source to a target; who gathers
-them (`gradients` here, a tape elsewhere) decides which those are.
+Graphs and eager programs share one pass. It goes from the last operation to the first, sums
+the gradients of each operation's outputs, and calls its gradient function for those of its
+inputs. The operations are those on a path from a source to a target; `gradients` collects
+them from a graph, and a tape from what it recorded.
 
-Tensors are known by their identity.
+Tensors are compared by identity.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def backpropagate(
     within: Within,
     add_up: AddUp = total,
 ) -> dict[int, Any]:
-    """Walk backwards through operations, the last of them first.
+    """Backpropagate through operations, the last of them first.
 
     `seeds` are the gradients that the targets start with, by the identity of the tensors;
     what arrives at the `wanted` ones is returned. Each gradient is made `within` what the
@@ -75,7 +75,7 @@ def backpropagate(
 
 
 def _call(function: Callable[..., Any], op: RecordedOp, grads: Sequence[Any]) -> Sequence[Any]:
-    """Ask for the gradients of an operation's inputs; outputs that nobody uses count as 0."""
+    """Call the gradient function of an operation; gradients of unused outputs are zeros."""
     keeps_slices = op.definition is IDENTITY or op.definition.access is Access.READ
     takes_none = getattr(function, "takes_none", False)
     filled = []
@@ -89,7 +89,7 @@ def _call(function: Callable[..., Any], op: RecordedOp, grads: Sequence[Any]) ->
 
 
 def _share_shape(tensor: Any, grad: Any) -> None:
-    """Let a gradient know the shape that it must have: that of its tensor."""
+    """Set the static shape of a gradient to that of its tensor."""
     if (
         isinstance(grad, SymbolicTensor)
         and grad.dims != tensor.dims
@@ -99,7 +99,7 @@ def _share_shape(tensor: Any, grad: Any) -> None:
 
 
 def is_differentiable(tensor: Any) -> bool:
-    """Tell whether a tensor's elements have gradients: floats and complex numbers have."""
+    """Tell whether a tensor's type is differentiable: floating-point or complex."""
     dtype = tensor.dtype.base_dtype
     return bool(dtype.is_floating or dtype.is_complex)
 
@@ -119,7 +119,7 @@ def gradients(
     stop_gradients: Any = None,
     unconnected_gradients: Any = "none",
 ) -> list[Any]:
-    """Return the gradients of the sum of `ys` with respect to each of `xs`.
+    """Gradients of the sum of `ys` with respect to each of `xs`.
 
     The operations that compute a gradient ask for the device that their forward operation
     asked for; with `colocate_gradients_with_ops` they share whatever device it gets. What
@@ -171,13 +171,13 @@ def _graph_of(values: Sequence[Any]) -> Graph:
 
 
 def _target(graph: Graph, y: Any, position: int) -> SymbolicTensor:
-    """Return the tensor that goes back: of a variable, its value."""
+    """Return the tensor to differentiate: of a variable, its value."""
     y = y.values if isinstance(y, IndexedSlices) else y
     return graph.convert(y, None, f"y_{position}")
 
 
 def _source(graph: Graph, x: Any, position: int) -> SymbolicTensor:
-    """Return the tensor whose gradient is meant: of a variable, the variable itself."""
+    """Return the tensor to differentiate by: of a variable, the variable itself."""
     if isinstance(x, Variable):
         return x.handle
     x = x.values if isinstance(x, IndexedSlices) else x
@@ -188,7 +188,7 @@ def _source(graph: Graph, x: Any, position: int) -> SymbolicTensor:
 
 
 def _seeds(targets: Sequence[SymbolicTensor], grad_ys: Any, place: Within) -> dict[int, Any]:
-    """Return the gradients that targets start with; those of a target given twice add up."""
+    """Return the initial gradients of the targets; those of a target given twice are summed."""
     given = _listed(grad_ys) if grad_ys is not None else [None] * len(targets)
     if len(given) != len(targets):
         raise ValueError(f"Length mismatch. Passed {len(given)} grad_ys for {len(targets)} ys")
@@ -200,7 +200,7 @@ def _seeds(targets: Sequence[SymbolicTensor], grad_ys: Any, place: Within) -> di
 
 
 def _seed(target: SymbolicTensor, seed: Any, position: int) -> Any:
-    """Return the gradient that a target starts with: as it is given, or ones."""
+    """Return the initial gradient of a target: as given, or ones."""
     dtype = target.dtype.base_dtype
     if isinstance(seed, IndexedSlices):
         return seed
@@ -221,7 +221,7 @@ def _is_typed(seed: Any) -> bool:
 
 
 def _check_seed(target: SymbolicTensor, seed: SymbolicTensor) -> None:
-    """Raise TypeError if a gradient is of another kind than what it is the gradient of."""
+    """Raise TypeError if an initial gradient has not the type of its target."""
     if seed.dtype.is_complex != target.dtype.is_complex:
         kind, must = (
             ("complex-valued", "complex")
@@ -242,7 +242,7 @@ def between(
     targets: Sequence[SymbolicTensor],
     stopped: Sequence[SymbolicTensor],
 ) -> list[Operation]:
-    """List the operations on a way from a source to a target, the last first.
+    """List the operations on a path from a source to a target, the last first.
 
     What makes a stopped tensor is on no way. What takes one is, if the tensor is a source.
     """
@@ -259,7 +259,7 @@ def between(
 
 
 def _leads_on(tensor: SymbolicTensor) -> bool:
-    """Tell whether gradients go through a tensor: numbers, or a variable that holds them."""
+    """Tell whether a tensor is differentiable: numbers, or a variable that holds them."""
     return is_differentiable(tensor) or tensor.dtype is resource
 
 
@@ -278,7 +278,7 @@ def _needed(targets: Sequence[SymbolicTensor]) -> set[Operation]:
 
 
 def _place(graph: Graph, colocated: bool) -> Within:
-    """Make the scope that puts an operation's gradient beside it."""
+    """Device scope for the gradient of an operation: beside it."""
     return graph.colocate_with if colocated else lambda op: graph.device(op.device)
 
 
@@ -292,7 +292,7 @@ def _under_name(graph: Graph, place: Within) -> Within:
 
 
 def _add_up_by_device(parts: Sequence[Any]) -> Any:
-    """Add gradients up where they are first, so that one tensor a device has to travel."""
+    """Sum gradients on each device first, so that one tensor per device is copied."""
     by_device: dict[str, list[Any]] = {}
     for part in parts:
         by_device.setdefault(part.device, []).append(part)

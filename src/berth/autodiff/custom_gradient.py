@@ -1,8 +1,8 @@
-"""tf.custom_gradient: a function that says itself how to go back through it.
+"""`tf.custom_gradient`: functions with a gradient function of their own.
 
 Its results pass through one operation that takes the function's arguments too, and the
-variables it used: the way back leads from there straight to them. A single result, by far
-the commonest, passes as it is; several are copied.
+variables it used: its gradient is that of the whole function. A single result, by far the
+commonest, passes as it is; several are copied.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _ask_the_function(op: RecordedOp, *grads: Any) -> Sequence[Any]:
 
 @public("custom_gradient")
 def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
-    """Let a function say its own gradient: it returns its result, and a function.
+    """Function with a custom gradient: it returns its result, and a gradient function.
 
     That second function gets the gradient of each result, and returns one for each argument.
     If the first uses variables, the second is given them as `variables`, and returns a list
@@ -91,20 +91,20 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
 
 
 class _WithGradient:
-    """A function, or method, that says its own gradient."""
+    """Function, or method, with a custom gradient."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         functools.update_wrapper(self, function)
 
     def __get__(self, instance: Any, owner: type | None = None) -> _WithGradient:
-        """Become a method: the object is no argument that has a gradient."""
+        """Bind to an instance, which is not differentiated."""
         if instance is None:
             return self
         return _WithGradient(self._function.__get__(instance, owner))
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call it, and pass its results through the operation that knows the way back."""
+        """Call it, and pass its results through the operation that has the custom gradient."""
         leaves = [compose.convert(leaf) for leaf in flatten(arguments)]
         with stop_recording(), GradientTape() as looking_on:
             result, function = self._function(*pack_sequence_as(arguments, leaves), **options)
@@ -121,7 +121,7 @@ class _WithGradient:
 
 
 class _WayBack:
-    """Asks a function for the gradients of arguments and variables."""
+    """Gradient function of a call: gradients of arguments and variables."""
 
     def __init__(
         self, function: Callable[..., Any], leaves: Sequence[Any], variables: Sequence[Any]
@@ -136,7 +136,7 @@ class _WayBack:
             )
 
     def __call__(self, *grads: Any) -> list[Any]:
-        """Return the gradients of the arguments that have some, and of the variables."""
+        """Return the gradients of the differentiable arguments, and of the variables."""
         of_variables: Sequence[Any] = ()
         if self._variables:
             found, of_variables = self._function(*grads, variables=self._variables)
@@ -157,7 +157,7 @@ class _WayBack:
 
 
 def _takes_variables(function: Callable[..., Any]) -> bool:
-    """Tell whether a function can be given `variables` by name."""
+    """Tell whether a function accepts the keyword `variables`."""
     parameters = inspect.signature(function).parameters
     return "variables" in parameters or any(
         parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()

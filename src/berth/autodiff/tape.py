@@ -1,8 +1,8 @@
-"""Gradient tapes: what was done, written down, so that one can go back through it.
+"""Gradient tapes: operations recorded for backpropagation.
 
-A tape writes down an operation if something it takes is *watched*: a variable that training
-may change, a tensor that the program named, or the result of an operation on the tape. It
-does not matter who computes: single operations, functions, gradients themselves.
+A tape records an operation if one of its inputs is *watched*: a trainable variable, a tensor
+given to `watch`, or the output of a recorded operation. Single operations, functions and
+gradients themselves are recorded alike.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Record:
-    """One operation on a tape."""
+    """One recorded operation."""
 
     __slots__ = ("attrs", "definition", "device", "inputs", "outputs")
 
@@ -60,7 +60,7 @@ _log = logging.getLogger("berth")
 
 @public_v2("GradientTape")
 class GradientTape:
-    """Write operations down, for gradients."""
+    """Gradient tape: records operations for automatic differentiation."""
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
         self._is_persistent = persistent
@@ -72,7 +72,7 @@ class GradientTape:
 
     @property
     def is_persistent(self) -> bool:
-        """Whether several gradients may be taken."""
+        """Whether `gradient` may be called more than once."""
         return self._is_persistent
 
     # --- recording ------------------------------------------------------------------------
@@ -100,7 +100,7 @@ class GradientTape:
         set_active_tapes(tuple(tape for tape in active_tapes() if tape is not self))
 
     def reset(self) -> None:
-        """Forget everything that was written down."""
+        """Clear the recorded operations."""
         if self not in active_tapes():
             raise ValueError("Tape is not recording.")
         self._forget()
@@ -112,7 +112,7 @@ class GradientTape:
 
     @contextmanager
     def stop_recording(self) -> Iterator[None]:
-        """Write nothing down on this tape inside the block."""
+        """Stop recording on this tape inside the block."""
         before = active_tapes()
         if self not in before:
             raise RuntimeError("Trying to stop recording a tape which is not recording.")
@@ -123,7 +123,7 @@ class GradientTape:
             set_active_tapes(before)
 
     def watch(self, tensor: Any) -> None:
-        """Write down what is done with a tensor, or a variable."""
+        """Watch a tensor or variable: record the operations on it."""
         for each in flatten(tensor):
             if not is_tensor(each):
                 raise ValueError(
@@ -140,14 +140,14 @@ class GradientTape:
             self._watched[id(key)] = key
 
     def watch_read(self, variable: Any) -> None:
-        """Take note that a variable is read."""
+        """Watch a variable that is read."""
         if self._watches_variables and variable.trainable:
             self._watched[id(variable.handle)] = variable.handle
         if id(variable.handle) in self._watched:
             self._variables[id(variable)] = variable
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """Return the variables that were read while they were watched."""
+        """Return the watched variables, in the order in which they were read."""
         read = self._variables.values()
         found = (v.variable() if hasattr(v, "variable") else v for v in read)
         return tuple(variable for variable in found if variable is not None)
@@ -160,7 +160,7 @@ class GradientTape:
         attrs: Attrs,
         device: str,
     ) -> None:
-        """Write an operation down, if something it takes is watched."""
+        """Record an operation, if one of its inputs is watched."""
         watched = self._watched
         if self._records is None or not any(id(tensor) in watched for tensor in inputs):
             return
@@ -170,12 +170,12 @@ class GradientTape:
         self._records.append(Record(definition, inputs, outputs, attrs, device))
 
     def watch_output(self, output: Any, others: Sequence[Any]) -> None:
-        """Watch what an operation gives from now on, if what it gave before is watched."""
+        """Watch a new output of an operation, if its other outputs are watched."""
         is_watched = any(id(tensor) in self._watched for tensor in others)
         if is_watched and is_differentiable(output):
             self._watched[id(output)] = output
 
-    # --- going back -----------------------------------------------------------------------
+    # --- gradients ------------------------------------------------------------------------
 
     @overload
     def gradient(
@@ -208,7 +208,7 @@ class GradientTape:
         output_gradients: Any = None,
         unconnected_gradients: Any = "none",
     ) -> Any:
-        """Return the gradients of a target, or of the sum of several, by `sources`."""
+        """Gradients of a target, or of the sum of several, with respect to `sources`."""
         records = self._written_down()
         wants_zeros = _reads_zero(unconnected_gradients)
         if target is None:
@@ -246,7 +246,7 @@ class GradientTape:
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
-        """Return the derivatives of every element of a target by every element of sources."""
+        """Jacobian of a target with respect to sources."""
         self._written_down()
         rows = self._rows(target, sources, unconnected_gradients)
         self._use_up()
@@ -269,7 +269,7 @@ class GradientTape:
         parallel_iterations: int | None = None,
         experimental_use_pfor: bool = True,
     ) -> Any:
-        """Return the derivatives of every row of a target by the same row of a source."""
+        """Per-example Jacobian of a target with respect to a source."""
         _check_batches(target, source)
         inner = target.dims[1:]
         with self._paused():
@@ -285,7 +285,7 @@ class GradientTape:
         return reshape(stack(columns, axis=1), (n_rows, *inner, *source.dims[1:]))
 
     def _written_down(self) -> list[Record]:
-        """Return what was written down; RuntimeError if that is used up."""
+        """Return the recorded operations; RuntimeError if they were used already."""
         if self._records is None:
             raise RuntimeError(
                 "A non-persistent GradientTape can only be used to compute one set of "
@@ -294,7 +294,7 @@ class GradientTape:
         return self._records
 
     def _use_up(self) -> None:
-        """Forget what was written down, unless several gradients may be taken."""
+        """Clear the recorded operations, unless the tape is persistent."""
         if not self._is_persistent:
             self._records, self._watched = None, {}
 
@@ -307,7 +307,7 @@ class GradientTape:
             self._is_persistent = was_persistent
 
     def _rows(self, target: Any, sources: Any, unconnected: Any) -> list[list[Any]]:
-        """Compute the gradients of each element of a target; one row if it has none."""
+        """Compute the gradients of each element of a target; one row if it is empty."""
         with self._paused():
             rows = []
             size = math.prod(target.dims)
@@ -336,7 +336,7 @@ def _check_batches(target: Any, source: Any) -> None:
 
 
 def _seeds(target: Any, targets: Sequence[Any], given: Any) -> list[Any]:
-    """Return what each target starts with; None: ones."""
+    """Return the initial gradient of each target; None: ones."""
     if given is None:
         return [None] * len(targets)
     if not is_nested(target):
@@ -350,7 +350,7 @@ def _seeds(target: Any, targets: Sequence[Any], given: Any) -> list[Any]:
 
 
 def _reads_zero(unconnected: Any) -> bool:
-    """Tell whether unconnected gradients are to be zeros."""
+    """Tell whether unconnected gradients are zeros."""
     word = getattr(unconnected, "value", unconnected)
     if word not in ("none", "zero"):
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected!r}")
@@ -358,12 +358,12 @@ def _reads_zero(unconnected: Any) -> bool:
 
 
 def _key(value: Any) -> Any:
-    """Return what stands for a tensor or variable on a tape."""
+    """Return the key of a tensor or variable on a tape."""
     return getattr(value, "handle", value)
 
 
 def _source_key(source: Any) -> Any:
-    """Return what stands for a source on a tape; TypeError if it can be none."""
+    """Return the key of a source on a tape; TypeError if it cannot be a source."""
     if not is_tensor(source):
         message = f"Cannot convert the argument `type_value`: {source!r} to a TensorFlow DType."
         raise TypeError(explain(message, "The sources of a gradient are tensors or variables."))
@@ -378,7 +378,7 @@ def _seed(target: Any, seed: Any) -> Any:
 
 
 def _beside(done: Record) -> AbstractContextManager[None]:
-    """Compute gradients where the operation was done."""
+    """Compute gradients on the device of the operation."""
     builder: Any = current()
     if not done.device or not builder.has_choice():
         return _NOWHERE

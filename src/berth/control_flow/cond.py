@@ -1,7 +1,7 @@
-"""Choices that depend on tensors: `cond`, `case`, `switch_case`.
+"""Conditionals: `tf.cond`, `tf.case`, `tf.switch_case`.
 
-An eager program looks at the value, and Python does the rest. In a graph the functions are
-traced into bodies, and one operation runs them as the values of a run decide.
+In eager mode Python calls the chosen function. In a graph the functions are traced into
+subgraphs, and one functional op runs the chosen one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def building() -> Graph | None:
 
 @public_v2("cond")
 def cond(pred: Any, true_fn: Any = None, false_fn: Any = None, name: str | None = None) -> Any:
-    """Call one of two functions: the first if `pred` is true. Both return the same structure.
+    """Conditional: call `true_fn` if `pred` is true, else `false_fn`.
 
     >>> import berth as tf
     >>> cond(tf.constant(1) < 2, lambda: tf.constant("yes"), lambda: tf.constant("no")).numpy()
@@ -62,7 +62,7 @@ def cond_v1(
     fn1: Any = None,
     fn2: Any = None,
 ) -> Any:
-    """Call one of two functions, as `cond`; a list of one is returned as what is in it."""
+    """Conditional, with TensorFlow 1's argument names; a list of one is unpacked."""
     true_fn = _renamed(true_fn, fn1, "true_fn", "fn1")
     false_fn = _renamed(false_fn, fn2, "false_fn", "fn2")
     return _cond(pred, true_fn, false_fn, name, (lambda r: r) if strict else unpacked)
@@ -75,7 +75,7 @@ def _renamed(function: Any, old: Any, name: str, old_name: str) -> Any:
 
 
 def unpacked(result: Any) -> Any:
-    """Return what is in a list or tuple of one; anything else as it is."""
+    """Return the only element of a list or tuple of one; other values as they are."""
     is_single = isinstance(result, list | tuple) and len(result) == 1
     return result[0] if is_single and not hasattr(result, "_fields") else result
 
@@ -128,7 +128,7 @@ def _choose(
 
 
 def _branch(graph: BodyGraph, function: Function, choice: SymbolicTensor) -> Any:
-    """Call a function; return what it does as tensors of its graph."""
+    """Trace a function; return its outputs as tensors of its graph."""
 
     def returned(leaf: Any) -> Any:
         if leaf is None:
@@ -177,7 +177,7 @@ def _check_alike(here: Graph, first: Any, other: Any, name: str, other_name: str
 def switch_case(
     branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case"
 ) -> Any:
-    """Call the function at an index; the default, or the last, if there is none there.
+    """Switch: call the function at an index; the default, or the last, if out of range.
 
     >>> import berth as tf
     >>> fns = [lambda: tf.constant("a"), lambda: tf.constant("b")]
@@ -237,7 +237,7 @@ def case(
     strict: bool = False,
     name: str = "case",
 ) -> Any:
-    """Call the function of the first condition that holds; else the default.
+    """Case: call the function of the first true condition, else the default.
 
     >>> import berth as tf
     >>> x = tf.constant(2)
@@ -251,11 +251,11 @@ def case(
         if exclusive:
             names = ", ".join(_name_of(pred) for pred in preds)
             n_true = reduce_sum(cast_to(stack(preds), int32))
-            told = (
+            message = (
                 f"Input error: exclusive=True: more than 1 conditions ({names}) evaluated as "
                 "True:"
             )
-            made = Assert(less_equal(n_true, 1), [told, stack(preds)], len(preds))
+            made = Assert(less_equal(n_true, 1), [message, stack(preds)], len(preds))
             with cast(Any, current()).control_dependencies([made] if made is not None else []):
                 return _first_that_holds(pairs, default, preds, strict)
         return _first_that_holds(pairs, default, preds, strict)
@@ -306,8 +306,8 @@ def _first_that_holds(
 
 
 def _none_holds(function: Function, preds: Sequence[Any]) -> Any:
-    """Fail; what the function would return stands for what cannot be."""
-    told = "Input error: None of conditions evaluated as True:"
-    made = Assert(convert(False), [told, stack(preds)], len(preds))
+    """Fail at run time; the outputs have the types of a branch that is not run."""
+    message = "Input error: None of conditions evaluated as True:"
+    made = Assert(convert(False), [message, stack(preds)], len(preds))
     with cast(Any, current()).control_dependencies([made] if made is not None else []):
         return map_structure(lambda leaf: None if leaf is None else identity(leaf), function())

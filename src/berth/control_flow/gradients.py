@@ -1,13 +1,13 @@
-"""Going back through calls: the gradient of a choice is a choice, that of a loop a loop.
+"""Gradients of conditionals and loops, which are conditionals and loops themselves.
 
-A backward body is made for each body: it goes back through the operations of that body, and
-takes from the forward run what it needs of it. What it needs from inside of a body, the
-forward call is made to give (`give_out`); of a loop, that are the values of all iterations,
-which the backward loop takes as sequences, the last first. So nothing is computed twice, and
-what bodies read, draw or print they do once.
+Each subgraph gets a backward subgraph, which backpropagates through its operations and takes
+the forward values that it needs. Those from inside of a subgraph become outputs of the
+forward op (`give_out`); of a loop, these are the values of all iterations, which the backward
+loop takes as sequences, the last first. So nothing is computed twice, and what subgraphs
+read, draw or print they do once.
 
-A loop adds up what the iterations contribute to the gradients of what they take from around
-them; the gradients of loop variables are handed from iteration to iteration.
+A loop sums the gradients of captured tensors over its iterations; the gradients of loop
+variables are passed from iteration to iteration.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from berth.ops.state.variables import READ
 
 
 class _BackwardBody:
-    """The graph that goes back through one body of a call."""
+    """The backward graph of one subgraph of a functional op."""
 
     def __init__(self, here: Graph, call: Operation, position: int, seeded: Sequence[int]):
         self.call = call
@@ -97,7 +97,7 @@ class _BackwardBody:
         return self.grads[position]
 
     def input_behind(self, outer: Any) -> int | None:
-        """Say which input of the call a tensor of the body is; None if it is none."""
+        """Return the position of a tensor among the inputs of the call; None if it is none."""
         for position, symbol in zip(self.body.takes, self.body.symbols, strict=True):
             if symbol is outer:
                 return position
@@ -151,7 +151,7 @@ def _of_choice(op: RecordedOp, *grads: Any) -> Sequence[Any]:
 
 
 def _seen_outside(back: _BackwardBody, outer: Any) -> Any:
-    """Return what a tensor that a backward body takes is outside of the forward body."""
+    """Return the outer tensor for an input of a backward subgraph."""
     if not back.is_inside(outer):
         return outer
     position = back.input_behind(outer)
@@ -173,7 +173,7 @@ def _of_loop(op: RecordedOp, *grads: Any) -> Sequence[Any]:
 
 
 class _BackwardLoop:
-    """The loop that goes back through another.
+    """The backward loop of a while loop.
 
     Its variables are the gradients of that one's variables, and sums: the gradients of what
     that one takes in every iteration.
@@ -253,7 +253,7 @@ class _BackwardLoop:
         return [*following, *added, *(grads[position] for position in in_rows)]
 
     def _take_histories(self) -> list[int]:
-        """Take sequences for what differs from iteration to iteration; say which ones."""
+        """Add the values that differ between iterations as sequences; return which ones."""
         back, kept, positions = self._back, [], []
         for outer, inner in back.graph.captures:
             sequence, outside = self._seen_outside(outer)
@@ -267,7 +267,7 @@ class _BackwardLoop:
         return positions
 
     def _seen_outside(self, outer: Any) -> tuple[bool, Any]:
-        """Say what a tensor is outside of the forward body, and whether it is a sequence."""
+        """Return the outer tensor for one of the forward subgraph, and if it is a sequence."""
         back = self._back
         if not back.is_inside(outer):
             return False, outer

@@ -1,7 +1,7 @@
-"""Functions over the first axis of tensors: `map_fn`, `scan`, `foldl`, `foldr`.
+"""Maps and folds over the first axis of tensors: `map_fn`, `scan`, `foldl`, `foldr`.
 
 In a graph they are one operation, `ForEach`, whose body sees one element at a time; what it
-returns for all of them comes out as one tensor, without going through a growing one.
+returns for all of them is stacked into one tensor, which is allocated once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Step = Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]
 
 
 class _Each:
-    """A step that is taken for each element of some tensors, in a graph or at once."""
+    """One step for each element of some tensors, in a graph or eagerly."""
 
     def __init__(self, elems: Sequence[Any], reverse: bool, name: str) -> None:
         self._elems = elems
@@ -44,7 +44,7 @@ class _Each:
         self._name = name
 
     def run(self, step: Step, starts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Return the variables at the end, and for each row all of its values."""
+        """Return the final loop variables, and the stacked values of each output."""
         here = building()
         return self._now(step, starts) if here is None else self._built(here, step, starts)
 
@@ -87,13 +87,13 @@ class _Each:
 
 
 def _count_of(elems: Sequence[Any]) -> Any:
-    """Return how many elements tensors have: a number, if one knows."""
+    """Return the number of elements of tensors: an int, if it is known."""
     known = _known_counts(elems)
     return known[0] if known else shape(elems[0])[0]
 
 
 def _known_counts(elems: Sequence[Any]) -> list[int]:
-    """List how many elements tensors have, of those where one knows."""
+    """List the known numbers of elements of tensors."""
     return [elem.dims[0] for elem in elems if elem.dims and elem.dims[0] is not None]
 
 
@@ -115,7 +115,7 @@ def _check_kept(start: SymbolicTensor, after: SymbolicTensor) -> None:
 
 
 def _elements(elems: Any) -> list[Any]:
-    """Return tensors whose first axes are gone along."""
+    """Return tensors to iterate over along the first axis."""
     here: Any = current()
     if not flatten(elems):
         raise ValueError(
@@ -163,7 +163,7 @@ def map_fn(
     name: str | None = None,
     fn_output_signature: Any = None,
 ) -> Any:
-    """Apply a function to each element along the first axis; stack what it returns.
+    """Map a function over the first axis of tensors; stack the results.
 
     >>> import berth as tf
     >>> map_fn(lambda row: row[0] * row[1], tf.constant([[1, 2], [3, 4]])).numpy().tolist()
@@ -187,7 +187,7 @@ def map_fn(
 
 
 def _type_of(leaf: Any) -> DType:
-    """Return the type of a tensor, a spec, or what stands for a type."""
+    """Return the type of a tensor, a spec, or a type."""
     kind = getattr(leaf, "dtype", None)
     if kind is None:
         here: Any = current()
@@ -220,7 +220,7 @@ def foldl(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Combine the elements along the first axis, from the first to the last.
+    """Left fold: reduce the elements along the first axis, from first to last.
 
     >>> import berth as tf
     >>> int(foldl(lambda total, x: total * 10 + x, tf.constant([1, 2, 3])))
@@ -240,7 +240,7 @@ def foldr(
     swap_memory: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Combine the elements along the first axis, from the last to the first.
+    """Right fold: reduce the elements along the first axis, from last to first.
 
     >>> import berth as tf
     >>> int(foldr(lambda total, x: total * 10 + x, tf.constant([1, 2, 3])))
@@ -262,7 +262,7 @@ def scan(
     reverse: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Combine the elements along the first axis, and keep what it is after each of them.
+    """Scan: reduce the elements along the first axis, and return all intermediate results.
 
     >>> import berth as tf
     >>> scan(lambda total, x: total + x, tf.constant([1, 2, 3])).numpy().tolist()
@@ -283,7 +283,7 @@ def _joined(reverse: bool, first: Any, rows: Any) -> Any:
 
 
 def _fold(fn: Any, elems: Any, initializer: Any, *, reverse: bool) -> tuple[Any, Any, Any]:
-    """Return the end, the beginning and all that is in between of going along an axis."""
+    """Return the final, first and intermediate results of a reduction along an axis."""
     _check_callable(fn, "fn")
     tensors = _elements(elems)
     structure = elems if initializer is None else initializer
@@ -317,6 +317,6 @@ def _nothing_to_start_with() -> Exception:
 
 
 def _no_rows(start: Any, has_first: bool) -> Any:
-    """Return what stands for the rows of no steps at all."""
+    """Return the empty result of a loop without steps."""
     dims: Dims = start.dims
     return None if has_first else zeros([0, *(dims or ())], start.dtype)

@@ -1,8 +1,8 @@
-"""The bodies of calls: graphs inside of a graph, which an operation of it runs.
+"""Subgraphs: the branches of conditionals and the bodies of loops, run by functional ops.
 
-A body takes tensors from around it as a function does; the operation that is made for it has
-them among its inputs, and the variables that it uses too. So whoever looks at the graph
-(the planner, gradients, functions that are copied) sees all that a call depends on.
+A subgraph captures outer tensors as a function does; its functional op has them among its
+inputs, and the variables that it uses too. So the planner, gradients and copies of functions
+find all that the op depends on among its inputs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from berth.ops.opdef import Attrs
 
 
 class Subgraph(NamedTuple):
-    """What a call may run."""
+    """Graph that a functional op may run."""
 
     graph: FuncGraph
     outputs: tuple[SymbolicTensor | None, ...]
@@ -33,7 +33,7 @@ class Subgraph(NamedTuple):
 
     @property
     def symbols(self) -> list[SymbolicTensor]:
-        """The placeholders: of what it is given, and of what it takes from outside."""
+        """The placeholders: of the arguments, and of the captured tensors."""
         return [*self.graph.inputs, *(inner for _, inner in self.graph.captures)]
 
     def __str__(self) -> str:
@@ -60,13 +60,13 @@ class BodyGraph(FuncGraph):
         """The operations outside that must have run before it."""
 
     def trace(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function that builds in this graph; what is around writes nothing down."""
+        """Call a function that builds in this graph; outer tapes record nothing."""
         with stop_recording(), self.as_default():
             return function(*arguments)
 
     @property
     def is_stateful(self) -> bool:
-        """Whether it does more than to compute its outputs from what it takes."""
+        """Whether it has effects besides its outputs."""
         return any(op.definition.is_stateful and not op.definition.is_source for op in self.ops)
 
     def _captured(self, outer: Any) -> SymbolicTensor:
@@ -86,7 +86,7 @@ class BodyGraph(FuncGraph):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
-        """Let the block's operations wait for others; for those outside, the call waits."""
+        """Add control dependencies to the block's operations; outer ones to the call."""
         own = control_inputs
         if control_inputs is not None:
             own = []
@@ -109,7 +109,7 @@ class BodyGraph(FuncGraph):
 
 
 class Part(NamedTuple):
-    """A body to be: how its graph's inputs are given is up to who makes the call."""
+    """Traced subgraph, for `add_call`."""
 
     graph: BodyGraph
     outputs: Sequence[SymbolicTensor]
@@ -125,7 +125,7 @@ def add_call(
     attrs: Attrs,
     name: str,
 ) -> Operation:
-    """Add the operation that runs bodies, with all that they take from around them."""
+    """Add a functional op, with all that its subgraphs capture."""
     inputs = list(given)
     positions: dict[int, int] = {}
 
@@ -157,14 +157,14 @@ def add_call(
 
 
 def value_of(tensor: SymbolicTensor) -> SymbolicTensor:
-    """Return a tensor as a value: what a reference refers to."""
+    """Return the value of a reference; other tensors as they are."""
     if tensor.dtype.is_ref:
         return cast(SymbolicTensor, identity(tensor))
     return tensor
 
 
 def positions_of_variables(call: Operation) -> dict[int, int]:
-    """Return for each variable that a call uses, by identity, which input it is."""
+    """Return the input position of each variable that a functional op uses, by identity."""
     return {
         id(variable_behind(tensor)): position
         for position, tensor in enumerate(call.inputs)
@@ -173,7 +173,7 @@ def positions_of_variables(call: Operation) -> dict[int, int]:
 
 
 def give_out(call: Operation, position: int, inner: SymbolicTensor) -> SymbolicTensor:
-    """Let a call give a tensor of one of its bodies too; return what it gives.
+    """Add a tensor of a subgraph to the outputs of its functional op; return that output.
 
     Of a loop, these are the values of all iterations, one below the other.
     """

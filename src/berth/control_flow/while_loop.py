@@ -1,8 +1,7 @@
-"""Loops that depend on tensors: `while_loop`.
+"""While loops: `tf.while_loop`.
 
-An eager program loops in Python. In a graph condition and body are traced once, and one
-operation runs them. Loop variables keep their types, and of their shapes what is said to be
-invariant.
+In eager mode Python loops. In a graph condition and body are traced once, and one functional
+op runs them. Loop variables keep their types, and their shape invariants.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def while_loop(
     maximum_iterations: Any = None,
     name: str | None = None,
 ) -> Any:
-    """Call `body` with what it returned last as long as `cond` holds; return the last of all.
+    """While loop: repeat `body` on the loop variables while `cond` is true.
 
     >>> import berth as tf
     >>> i, total = while_loop(lambda i, t: i < 4, lambda i, t: (i + 1, t + i), (0, 0))
@@ -81,7 +80,7 @@ def while_loop_v1(
     maximum_iterations: Any = None,
     return_same_structure: bool = False,
 ) -> Any:
-    """Call `body` again and again, as `while_loop`; a single loop variable is no list."""
+    """While loop, with TensorFlow 1's argument names; a single loop variable is no list."""
     result = while_loop(
         cond,
         body,
@@ -106,7 +105,7 @@ def _loop_now(cond: Function, body: Function, loop_vars: Any, most: Any) -> Any:
 
 
 def _as_many(result: Any, loop_vars: Any) -> Any:
-    """Return what a body returns in the structure of the loop variables."""
+    """Return the results of a body in the structure of the loop variables."""
     if len(loop_vars) == 1 and not isinstance(result, list | tuple):
         result = [result]
     assert_same_structure(result, list(loop_vars), check_types=False)
@@ -130,7 +129,7 @@ class _Loop:
             ]
 
     def _invariant(self, start: SymbolicTensor, given: Any) -> Dims:
-        """Read what stays the same of a loop variable's shape; it must fit at the start."""
+        """Read the shape invariant of a loop variable, which its first value must fit."""
         dims = read_dims(getattr(given.shape, "shape", given.shape))
         if not _is_within(start.dims, dims):
             raise ValueError(
@@ -141,7 +140,7 @@ class _Loop:
         return dims
 
     def build(self, cond: Function, body: Function, scope: str) -> list[SymbolicTensor]:
-        """Add the loop; return the variables at its end."""
+        """Add the loop; return the final loop variables."""
         starts, dims = list(self._starts), list(self._dims)
         if self._most is not None:  # a variable of our own counts
             starts.append(self._here.convert(0, int32, "loop_counter"))
@@ -192,7 +191,7 @@ class _Loop:
         return holds
 
     def _following(self, graph: BodyGraph, body: Function) -> list[SymbolicTensor]:
-        """Return what the loop variables are after an iteration; they keep types and shapes."""
+        """Return the loop variables after an iteration; they keep types and shapes."""
         symbols = graph.inputs[: len(self._starts)]
         result = body(*pack_sequence_as(self._loop_vars, symbols))
         following = []

@@ -1,7 +1,7 @@
-"""What an operation's attributes may be, and what is said of those that may not.
+"""Checks of attributes of operations, with TensorFlow's errors.
 
-TensorFlow finds them in Python while a graph is built, and in its runtime where operations
-are computed at once: the words and the classes of these errors differ.
+TensorFlow checks them in Python while a graph is built, and in its runtime in eager mode: the
+messages and the classes of these errors differ.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from berth.ops.compose import is_eager
 
 
 def check_choice(op_name: str, attr: str, value: str, allowed: Iterable[str]) -> None:
-    """Complain of a text that is none of those allowed."""
+    """Raise an error for a string that is none of those allowed."""
     if not isinstance(value, str):
         raise TypeError(f"Expected string for argument '{attr}' not {value!r}.")
     if value in allowed:
@@ -28,7 +28,7 @@ def check_choice(op_name: str, attr: str, value: str, allowed: Iterable[str]) ->
 
 
 def check_least(op_name: str, attr: str, value: int, least: int) -> None:
-    """Complain of a number that is less than the least allowed."""
+    """Raise an error for a number that is less than the minimum."""
     if value >= least:
         return
     if is_eager():
@@ -40,7 +40,7 @@ def check_least(op_name: str, attr: str, value: int, least: int) -> None:
 
 
 def check_length(op_name: str, attr: str, values: Sequence[int], least: int) -> None:
-    """Complain of a list that is shorter than the least allowed."""
+    """Raise an error for a list that is shorter than the minimum."""
     n_values = len(values)
     if n_values >= least:
         return
@@ -54,7 +54,7 @@ def check_length(op_name: str, attr: str, values: Sequence[int], least: int) -> 
 
 
 def check_type(op_name: str, attr: str, dtype: DType, allowed: Sequence[DType]) -> None:
-    """Complain of a type of results that an operation cannot give."""
+    """Raise an error for an output type that an operation does not have."""
     if dtype in allowed:
         return
     if is_eager():
@@ -67,11 +67,11 @@ def check_type(op_name: str, attr: str, dtype: DType, allowed: Sequence[DType]) 
 
 
 def not_among(attr: str, value: str, allowed: Sequence[str]) -> str:
-    """Say of a value that it is none of those allowed, as TensorFlow's runtime does."""
+    """Return the message of TensorFlow's runtime for a value that is none of those allowed."""
     known = ", ".join(allowed)
     return f"Value for attr '{attr}' of {value} is not in the list of allowed values: {known}"
 
 
 def at_once(op_name: str, message: str) -> InvalidArgumentError:
-    """Return the error of an operation that is computed at once."""
+    """Return the error of an operation in eager mode."""
     return InvalidArgumentError(None, None, f"{message} [Op:{op_name}] name: ")

@@ -1,8 +1,7 @@
-"""The one verb through which every operation passes: `apply`.
+"""`apply`, the function through which every operation passes, and the stack of builders.
 
-What it does depends on who is building: a graph adds a node, an eager program computes.
-Each is a `Builder`; the innermost that a thread has entered is the current one, and below
-them all lies the one that the program started with.
+The current *builder* handles it: a graph adds a node, eager execution computes. It is the
+innermost `Builder` that the thread has entered, or else the program's default.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from berth.ops.types import Tensor
 
 
 class Builder(Protocol):
-    """Something that takes operations."""
+    """Receiver of operations: a graph, or eager execution."""
 
     def apply(self, op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> Any:
-        """Take one operation; return its output, a list of them, or the operation itself.
+        """Apply one operation; return its output, a list of them, or the operation itself.
 
         Inputs that are no tensors yet are converted, under the operation's name.
         """
@@ -36,7 +35,7 @@ _root: list[Callable[[], Builder]] = []
 
 
 def start_with(find_builder: Callable[[], Builder]) -> None:
-    """Say where operations go while no builder is entered."""
+    """Set the builder of operations while none is entered."""
     _root[:] = [find_builder]
 
 
@@ -56,13 +55,13 @@ def leave(builder: Builder) -> None:
 
 
 def current() -> Builder:
-    """Return the builder that operations go to now."""
+    """Return the current builder of this thread."""
     builders = _entered.builders
     return builders[-1] if builders else _root[0]()
 
 
 def apply(op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None = None) -> Tensor:
-    """Give an operation with one output to the current builder; return that output."""
+    """Apply an operation with one output in the current builder; return that output."""
     builders = _entered.builders
     builder = builders[-1] if builders else _root[0]()
     result: Tensor = builder.apply(op, inputs, attrs, name)

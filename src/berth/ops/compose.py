@@ -16,38 +16,38 @@ from berth.ops.types import Tensor
 
 
 class Composer(Builder, Protocol):
-    """What a builder offers to operations that are made of several."""
+    """Builder of operations that are composed of several."""
 
     def name_scope(self, name: str | None) -> AbstractContextManager[str]:
-        """Put the names of the block's operations under a common one."""
+        """Name scope for the operations of a block."""
         ...
 
     def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]:
-        """Let the block's operations wait for others."""
+        """Control dependencies for the operations of a block."""
         ...
 
     def device(self, device: Any) -> AbstractContextManager[None]:
-        """Ask for a device for the block's operations."""
+        """Device scope for the operations of a block."""
         ...
 
     def convert(self, value: Any, dtype: DType | None = None, name: str | None = None) -> Any:
-        """Return a value as a tensor; tensors as they are."""
+        """Convert a value to a tensor; tensors stay as they are."""
         ...
 
 
 def scope(default: str, name: str | None = None) -> AbstractContextManager[str]:
-    """Open a name scope; give the name for the operation that the whole is about."""
+    """Open a name scope; yield the name for the operation that makes the result."""
     return cast(Composer, current()).name_scope(name or default)
 
 
 def convert(value: Any, dtype: DType | None = None, name: str | None = None) -> Tensor:
-    """Return a value as a tensor of the current builder; tensors as they are."""
+    """Convert a value to a tensor of the current builder; tensors stay as they are."""
     tensor: Tensor = cast(Composer, current()).convert(value, dtype, name)
     return tensor
 
 
 def convert_like(value: Any, dtype: DType | None, name: str | None = None) -> Tensor:
-    """Return a value as a tensor, of a type if it can have that; tensors as they are."""
+    """Convert a value to a tensor, of a type if possible; tensors stay as they are."""
     if type_of(value) is not None:
         return convert(value, None, name)
     with suppress(TypeError, ValueError):
@@ -56,7 +56,7 @@ def convert_like(value: Any, dtype: DType | None, name: str | None = None) -> Te
 
 
 def is_eager() -> bool:
-    """Tell whether operations are computed as they are written."""
+    """Tell whether operations are executed eagerly."""
     return getattr(current(), "computes_at_once", False)
 
 

@@ -1,4 +1,4 @@
-"""Python values as arrays, by TensorFlow's rules: an int is an int32, a float a float32.
+"""Conversion of Python values to arrays: an int is an int32, a float a float32.
 
 An array of NumPy's keeps its type. A wanted type must be able to hold the value's kind:
 no float becomes an integer unasked.
@@ -17,7 +17,7 @@ _KINDS_INTO = {"f": "fiub", "i": "iu", "u": "iu", "b": "b", "c": "cfiub"}
 
 
 def to_array(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
-    """Make a host array of a value; TypeError or ValueError if that cannot be.
+    """Convert a value to a host array; TypeError or ValueError if it cannot be converted.
 
     >>> to_array([1, 2]).dtype, to_array(1.5).dtype, to_array(np.float64(1)).dtype
     (dtype('int32'), dtype('float32'), dtype('float64'))
@@ -41,7 +41,7 @@ def to_array(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
 
 
 def frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return a copy that nobody can change: the user may go on writing into theirs."""
+    """Return a read-only copy: the user may go on writing into the original."""
     own = np.array(array, order="C")
     own.flags.writeable = False
     return own
@@ -65,7 +65,7 @@ def _read(value: Any) -> np.ndarray[Any, Any]:
 
 
 def _narrowed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Give Python's numbers TensorFlow's default types, if they fit."""
+    """Convert Python's numbers to TensorFlow's default types, if they fit."""
     if array.dtype == np.float64:
         return array.astype(np.float32)
     if array.dtype == np.int64:

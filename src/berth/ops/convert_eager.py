@@ -1,7 +1,7 @@
-"""Python values as arrays where operations are computed at once: TensorFlow's eager rules.
+"""Conversion of Python values to arrays in eager mode, by TensorFlow's rules.
 
 They allow more than those of graphs: arrays are cast to whatever is asked for, integers wrap
-around. What they refuse they refuse in words of their own.
+around. Their error messages differ too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SCALARS = (bool, int, float, complex, str, bytes, np.generic)
 
 
 def to_array_eager(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
-    """Make a host array of a value; TypeError or ValueError if that cannot be.
+    """Convert a value to a host array; TypeError or ValueError if it cannot be converted.
 
     >>> from berth.dtypes import uint8
     >>> to_array_eager(np.array([1.5, 300.0]), uint8).tolist()
@@ -56,7 +56,7 @@ def _unsupported_element(array: np.ndarray[Any, Any]) -> ValueError:
 
 
 def _leniently(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
-    """Convert what the rules of graphs refuse; raise TensorFlow's errors if it must be."""
+    """Convert values that graphs refuse; raise TensorFlow's errors if impossible."""
     kinds = _check_sequence(value)
     wanted = None if dtype is None else dtype.base_dtype
     if wanted is not None and kinds <= {bool, int}:
@@ -71,7 +71,7 @@ def _leniently(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
 
 
 def _wrapped(value: Any, wanted: DType) -> np.ndarray[Any, Any]:
-    """Make integers of a type that cannot hold them: only their last bits are kept."""
+    """Wrap integers that the type cannot hold: only their last bits are kept."""
     try:
         numbers = np.array(value, np.int64)
     except OverflowError:

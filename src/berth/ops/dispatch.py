@@ -31,7 +31,7 @@ KnownType = tuple[DType, Known]
 
 
 class Target(Protocol):
-    """What an operation is run on: an array module, memory and threads."""
+    """Device of an execution: an array module, memory and threads."""
 
     @property
     def xp(self) -> Any:
@@ -40,15 +40,15 @@ class Target(Protocol):
 
     @property
     def n_threads(self) -> int:
-        """Into how many parts it is worth to divide work."""
+        """Number of parts into which it is worth dividing work."""
         ...
 
     def empty(self, dtype: DType, dims: Known) -> Any:
-        """Allocate an array, whatever is in it."""
+        """Allocate an uninitialised array."""
         ...
 
     def join(self, parts: Parts) -> Call:
-        """Make one call of what a kernel divided."""
+        """Combine the calls of a kernel that divided its work into one."""
         ...
 
 
@@ -57,7 +57,7 @@ def known_types(op: OpDef, inputs: Sequence[Typed], attrs: Attrs) -> Sequence[Kn
     types = op.infer(inputs, attrs)
     for _, dims in types:
         if not is_known(dims):
-            raise ValueError("Dimension -1 must be >= 0: every size must be said here")
+            raise ValueError("Dimension -1 must be >= 0: every size must be known here")
     return cast("Sequence[KnownType]", types)
 
 

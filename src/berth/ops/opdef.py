@@ -10,7 +10,7 @@ no operation by name.
                 known in part while a graph is built, and in full while a plan is made
     kernels     one for each type of device that can run it: a *binder* that turns arrays
                 into a call ready to be made, again and again
-    gradient    how to go back through it, or NOT_DIFFERENTIABLE
+    gradient    its gradient function, or NOT_DIFFERENTIABLE
 
 Rules for kernels:
   1. A call fills the outputs it was bound to and allocates nothing that counts: memory,
@@ -22,8 +22,8 @@ Rules for kernels:
   4. A binder returns one call, None if there is nothing to do, or `Parts`: calls that
      several threads may make at once. It then divides its work and its scratch memory by
      `Launch.n_threads`. The parts do not depend on each other, only on what comes `first`;
-     what has to see all of them is done in `then`. Who cannot use threads makes all
-     calls in order, which gives the same values.
+     what has to see all of them is done in `then`. Without threads all calls are made
+     in order, which gives the same values.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Parts(NamedTuple):
     """Work that several threads can do at once."""
 
     calls: Sequence[Call]
-    """Made in any order, each by whoever is free."""
+    """Made in any order, each by any free thread."""
     then: Sequence[Call] = ()
     """Made afterwards, in order."""
     first: Sequence[Call] = ()
@@ -67,7 +67,7 @@ class Typed(Protocol):
 
 
 class Launch(NamedTuple):
-    """What a kernel is bound to."""
+    """Arrays and attributes that a kernel is bound to."""
 
     xp: Any
     inputs: Sequence[Any]

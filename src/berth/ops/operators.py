@@ -1,4 +1,4 @@
-"""``x + y`` for tensors, of graphs and of eager programs alike.
+"""Operators of tensors, such as ``x + y``, of graphs and of eager programs.
 
 ``==`` tells them apart: tensors of TensorFlow 1 are compared by identity, and those of
 TensorFlow 2 element by element.

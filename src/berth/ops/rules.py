@@ -1,7 +1,7 @@
 """Shape rules and kernels that many operations share.
 
-A shape rule complains with a ValueError in the words TensorFlow uses while a graph is
-built. Where it has others for the same mistake found in a run, the error is a `ShapeMismatch`.
+A shape rule raises ValueError with the message that TensorFlow has while a graph is built.
+Where TensorFlow has another one at run time, the error is a `ShapeMismatch`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ ON_DEVICES = (*NUMBERS, bool_)
 
 
 class ShapeMismatch(ValueError):
-    """Shapes that do not fit, in the words of a graph; `at_run` has those of a run."""
+    """Incompatible shapes, as graphs word it; `at_run` has the message of a run."""
 
     def __init__(self, message: str, at_run: str) -> None:
         super().__init__(message)
@@ -63,7 +63,7 @@ class ShapeMismatch(ValueError):
 
 
 def common_dims(a: Dims, b: Dims) -> Dims:
-    """Combine the shapes of two operands, as `broadcast`, with TensorFlow's complaint."""
+    """Broadcast two shapes; if they are incompatible, TensorFlow's error."""
     if a == b:
         return a
     try:
@@ -82,7 +82,7 @@ def _first_difference(a: Sequence[int | None], b: Sequence[int | None]) -> tuple
 
 
 def merge_dims(a: Dims, b: Dims, at_run: str | None = None) -> Dims:
-    """Combine what two shapes of one tensor say, with TensorFlow's complaint.
+    """Combine what two shapes of one tensor say; if they differ, TensorFlow's error.
 
     >>> merge_dims((2, None), (None, 3))
     (2, 3)
@@ -138,7 +138,7 @@ def as_dims(value: Any) -> tuple[int | None, ...]:
 
 
 def shape_of_value(shape: Typed) -> Dims:
-    """Say what is known of the shape that a tensor holds."""
+    """Return what is known of the shape that a tensor holds."""
     check_rank(shape.dims, 1)
     if shape.value is not None:
         return as_dims(shape.value)
@@ -147,7 +147,7 @@ def shape_of_value(shape: Typed) -> Dims:
 
 
 def _known_parts(shape: Any) -> Dims:
-    """Look into how a shape is made: of numbers, or of the shape of a tensor."""
+    """Return the parts of a shape tensor: numbers, or sizes of another tensor."""
     op = getattr(shape, "op", None)
     if op is None or op.type not in ("Pack", "Shape"):
         return None
@@ -187,7 +187,7 @@ def like_both(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 
 
 def truth_like_first(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    """Truth values in the shape of the first input."""
+    """Booleans in the shape of the first input."""
     return ((bool_, inputs[0].dims),)
 
 
@@ -198,13 +198,13 @@ def broadcast_all(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]
 
 
 def broadcast_to_bool(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    """Truth values of the shape that both inputs broadcast to."""
+    """Booleans in the shape that both inputs broadcast to."""
     x, y = inputs
     return ((bool_, x.dims if x.dims == y.dims else common_dims(x.dims, y.dims)),)
 
 
 def no_outputs(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    """Nothing at all."""
+    """No outputs."""
     return ()
 
 
@@ -212,7 +212,7 @@ def no_outputs(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 
 
 def bind_nothing(launch: Launch) -> None:
-    """Bind no call: the value is there already."""
+    """Bind no call: the output has its value already."""
 
 
 def check_again(infer: Infer, launch: Launch) -> None:
@@ -238,7 +238,7 @@ def from_host(out: Any, array: np.ndarray[Any, Any]) -> Call:
 
 
 def copy_each(copy: Callable[[Any, Any], Any], pairs: Sequence[tuple[Any, Any]]) -> None:
-    """Copy to the first of each pair what is in the second."""
+    """Copy the second of each pair into the first."""
     for target, source in pairs:
         copy(target, source)
 

@@ -1,7 +1,7 @@
-"""Shapes that may be known in part.
+"""Static shapes, known in full or in part: `TensorShape`, merging and broadcasting.
 
 Inside berth a shape is *dims*: a tuple with None for each size that is not known, or None
-if not even the rank is. `TensorShape` is the same thing as users hold it.
+if not even the rank is. `TensorShape` is the class that users see.
 """
 
 from __future__ import annotations

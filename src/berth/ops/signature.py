@@ -1,4 +1,4 @@
-"""The types of an operation's inputs: what a plain value should become, what must agree."""
+"""Types of an operation's inputs: conversion of plain values, and type checks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _spread(op: OpDef, n_inputs: int) -> Iterator[tuple[str, Argument]]:
 def wanted_types(
     op: OpDef, inputs: Sequence[Any], *, is_now: bool = False
 ) -> list[tuple[str, DType | None]]:
-    """Say for each input its name, and the type a plain value should be converted to.
+    """Return for each input its name, and the type to which plain values are converted.
 
     Where operations are computed at once (`is_now`), a plain value decides for those after
     it, whether they can have its type or not.
@@ -134,12 +134,12 @@ def check_types(op: OpDef, inputs: Sequence[Any]) -> None:
 
 
 def type_error_eager(op: OpDef, inputs: Sequence[Any]) -> InvalidArgumentError:
-    """Say which type does not fit, in the words for operations that are computed at once."""
+    """Return the error for a type that does not fit, as eager mode words it."""
     return at_once(op.name, next(_complaints(op, inputs)))
 
 
 def _complaints(op: OpDef, inputs: Sequence[Any]) -> Iterator[str]:
-    """Say what is wrong with the types: first what is not allowed, then what differs."""
+    """Yield what is wrong with the types: first what is not allowed, then what differs."""
     spread = zip(_spread(op, len(inputs)), inputs, strict=True)
     kinds = [(argument.type, tensor.dtype.base_dtype) for (_, argument), tensor in spread]
     found: dict[DType | str, DType] = {}
@@ -158,6 +158,6 @@ def _complaints(op: OpDef, inputs: Sequence[Any]) -> Iterator[str]:
 
 
 def shape_error(error: ValueError, op: OpDef, name: str, inputs: Sequence[Any]) -> ValueError:
-    """Say of which operation, with which inputs, a shape rule complains."""
+    """Return the error of a shape rule, with the operation and its inputs."""
     shapes = ", ".join(bracketed(tensor.dims) for tensor in inputs)
     return ValueError(f"{error} for '{name}' (op: '{op.name}') with input shapes: {shapes}.")

@@ -1,4 +1,4 @@
-"""Writing to variables: the methods that every variable has, and ``tf.assign`` and its kin.
+"""Assignment to variables: their methods, and `tf.assign`, `tf.scatter_update` and others.
 
 A variable of a graph is written through its reference or its handle. A write through a
 reference returns the reference, so that one write may follow another; a write through a
@@ -26,12 +26,12 @@ WRITES = {**ASSIGNMENTS, **SCATTERS}
 
 
 class Writable:
-    """The writing methods of a variable. It says itself how it is written, in `write`."""
+    """Methods of variables that assign or update; subclasses implement `write`."""
 
     def write(
         self, verb: str, values: Sequence[Any], name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Change the value in one of the ways of `WRITES`."""
+        """Update the value in one of the ways of `WRITES`."""
         raise NotImplementedError
 
     # --- all of it ------------------------------------------------------------------------
@@ -43,7 +43,7 @@ class Writable:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Give it a new value."""
+        """Assign a value."""
         return self.write("assign", (value,), name, read_value)
 
     def assign_add(
@@ -53,7 +53,7 @@ class Writable:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Add to its value."""
+        """Add to the value."""
         return self.write("assign_add", (delta,), name, read_value)
 
     def assign_sub(
@@ -63,7 +63,7 @@ class Writable:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Take from its value."""
+        """Subtract from the value."""
         return self.write("assign_sub", (delta,), name, read_value)
 
     # --- rows -----------------------------------------------------------------------------
@@ -71,49 +71,49 @@ class Writable:
     def scatter_update(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Give some rows new values."""
+        """Assign slices at indices."""
         return self._write_slices("scatter_update", sparse_delta, name)
 
     def scatter_add(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Add to some rows."""
+        """Add to slices at indices."""
         return self._write_slices("scatter_add", sparse_delta, name)
 
     def scatter_sub(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Take from some rows."""
+        """Subtract from slices at indices."""
         return self._write_slices("scatter_sub", sparse_delta, name)
 
     def scatter_mul(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Multiply some rows."""
+        """Multiply slices at indices."""
         return self._write_slices("scatter_mul", sparse_delta, name)
 
     def scatter_div(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Divide some rows."""
+        """Divide slices at indices."""
         return self._write_slices("scatter_div", sparse_delta, name)
 
     def scatter_min(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Make the elements of some rows no greater than others."""
+        """Element-wise minimum with slices at indices."""
         return self._write_slices("scatter_min", sparse_delta, name)
 
     def scatter_max(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Make the elements of some rows no less than others."""
+        """Element-wise maximum with slices at indices."""
         return self._write_slices("scatter_max", sparse_delta, name)
 
     def batch_scatter_update(
         self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
     ) -> Any:
-        """Give some rows new values, in each part of a batch others."""
+        """Assign slices at indices, per batch."""
         slices = _slices(sparse_delta)
         where = _in_whole(slices.indices)
         return self.write("scatter_nd_update", (where, slices.values), name)
@@ -125,23 +125,23 @@ class Writable:
     # --- elements -------------------------------------------------------------------------
 
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Give the elements, or parts, at some coordinates new values."""
+        """Assign slices at vectors of indices."""
         return self.write("scatter_nd_update", (indices, updates), name)
 
     def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Add to the elements, or parts, at some coordinates."""
+        """Add to slices at vectors of indices."""
         return self.write("scatter_nd_add", (indices, updates), name)
 
     def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Take from the elements, or parts, at some coordinates."""
+        """Subtract from slices at vectors of indices."""
         return self.write("scatter_nd_sub", (indices, updates), name)
 
     def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Make the elements at some coordinates no greater than others."""
+        """Element-wise minimum with slices at vectors of indices."""
         return self.write("scatter_nd_min", (indices, updates), name)
 
     def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Any:
-        """Make the elements at some coordinates no less than others."""
+        """Element-wise maximum with slices at vectors of indices."""
         return self.write("scatter_nd_max", (indices, updates), name)
 
 
@@ -154,7 +154,7 @@ def _slices(value: Any) -> IndexedSlices:
 
 
 def _in_whole(indices: Any) -> Any:
-    """Turn the row numbers of each part of a batch into coordinates in the whole."""
+    """Convert indices within each batch to coordinates in the whole."""
     indices = convert(indices)
     return in_batch(expand_dims(indices, -1), len(indices.dims) - 1)
 
@@ -180,7 +180,7 @@ def write(target: SymbolicTensor, verb: str, values: Sequence[Any], name: str | 
 
 
 def _wanted(kind: Any, value: Any, dtype: DType) -> DType | None:
-    """Say which type a plain value gets: that of the variable, if it is an element of it."""
+    """Return the type of a plain value: that of the variable, if it is an element of it."""
     is_typed = isinstance(getattr(value, "dtype", None), DType)
     return dtype.base_dtype if kind == "T" and not is_typed else None
 
@@ -197,7 +197,7 @@ def beside(
 
 
 def count(target: SymbolicTensor, limit: int, name: str | None) -> Any:
-    """Add 1 to an integer behind a reference or handle; return what it was."""
+    """Increment an integer behind a reference or handle; return its value before."""
     by_reference, by_handle = COUNT_UP_TO
     is_handle = target.dtype is resource
     dtype = variable_of(target).attrs["dtype"] if is_handle else target.dtype.base_dtype
@@ -216,7 +216,7 @@ def assign(
     use_locking: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Give a variable a new value."""
+    """Assign a value to a variable."""
     return _write_to(ref, "assign", (value,), name)
 
 
@@ -224,7 +224,7 @@ def assign(
 def assign_add(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Any:
-    """Add to the value of a variable."""
+    """Add to a variable."""
     return _write_to(ref, "assign_add", (value,), name)
 
 
@@ -232,7 +232,7 @@ def assign_add(
 def assign_sub(
     ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
 ) -> Any:
-    """Take from the value of a variable."""
+    """Subtract from a variable."""
     return _write_to(ref, "assign_sub", (value,), name)
 
 
@@ -240,7 +240,7 @@ def assign_sub(
 def scatter_update(
     ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Any:
-    """Give some rows of a variable new values."""
+    """Assign slices of a variable at indices."""
     return _write_to(ref, "scatter_update", (indices, updates), name)
 
 
@@ -248,7 +248,7 @@ def scatter_update(
 def scatter_add(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
-    """Add to some rows of a variable."""
+    """Add to slices of a variable at indices."""
     return _write_to(ref, "scatter_add", (indices, updates), name)
 
 
@@ -256,7 +256,7 @@ def scatter_add(
 def scatter_sub(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
-    """Take from some rows of a variable."""
+    """Subtract from slices of a variable at indices."""
     return _write_to(ref, "scatter_sub", (indices, updates), name)
 
 
@@ -264,7 +264,7 @@ def scatter_sub(
 def scatter_mul(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
-    """Multiply some rows of a variable."""
+    """Multiply slices of a variable at indices."""
     return _write_to(ref, "scatter_mul", (indices, updates), name)
 
 
@@ -272,7 +272,7 @@ def scatter_mul(
 def scatter_div(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
-    """Divide some rows of a variable."""
+    """Divide slices of a variable at indices."""
     return _write_to(ref, "scatter_div", (indices, updates), name)
 
 
@@ -280,7 +280,7 @@ def scatter_div(
 def scatter_min(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
-    """Make the elements of some rows of a variable no greater than others."""
+    """Element-wise minimum of updates and slices of a variable at indices."""
     return _write_to(ref, "scatter_min", (indices, updates), name)
 
 
@@ -288,7 +288,7 @@ def scatter_min(
 def scatter_max(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
-    """Make the elements of some rows of a variable no less than others."""
+    """Element-wise maximum of updates and slices of a variable at indices."""
     return _write_to(ref, "scatter_max", (indices, updates), name)
 
 
@@ -296,7 +296,7 @@ def scatter_max(
 def scatter_nd_update(
     ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Any:
-    """Give the elements, or parts, of a variable at some coordinates new values."""
+    """Assign slices of a variable at vectors of indices."""
     return _write_to(ref, "scatter_nd_update", (indices, updates), name)
 
 
@@ -304,7 +304,7 @@ def scatter_nd_update(
 def scatter_nd_add(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
-    """Add to the elements, or parts, of a variable at some coordinates."""
+    """Add to slices of a variable at vectors of indices."""
     return _write_to(ref, "scatter_nd_add", (indices, updates), name)
 
 
@@ -312,7 +312,7 @@ def scatter_nd_add(
 def scatter_nd_sub(
     ref: Any, indices: Any, updates: Any, use_locking: bool = False, name: str | None = None
 ) -> Any:
-    """Take from the elements, or parts, of a variable at some coordinates."""
+    """Subtract from slices of a variable at vectors of indices."""
     return _write_to(ref, "scatter_nd_sub", (indices, updates), name)
 
 
@@ -320,13 +320,13 @@ def scatter_nd_sub(
 def batch_scatter_update(
     ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: str | None = None
 ) -> Any:
-    """Give some rows of a variable new values, in each part of a batch others."""
+    """Assign slices of a variable at indices, per batch."""
     return scatter_nd_update(ref, _in_whole(indices), updates, use_locking, name)
 
 
 @public_v1("count_up_to")
 def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
-    """Add 1 to an integer variable, until it is at a limit; return what it was."""
+    """Increment an integer variable up to a limit; return its value before."""
     return count(getattr(ref, "handle", ref), limit, name)
 
 

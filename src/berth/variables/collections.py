@@ -1,4 +1,4 @@
-"""The variables of a graph as lists, and operations about all of them."""
+"""Collections of the variables of a graph, and their initializer operations."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ from berth.variables.variable import Variable
 
 @public_v1("global_variables")
 def global_variables(scope: str | None = None) -> list[Variable]:
-    """List the variables of the default graph; with a scope, those whose names match it."""
+    """Global variables of the default graph; with a scope, those whose names match it."""
     return get_default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
 
 
 @public_v1("local_variables")
 def local_variables(scope: str | None = None) -> list[Variable]:
-    """List the variables that belong to a run of the program, and are not saved."""
+    """Local variables of the default graph, which are not saved."""
     return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
 @public_v1("trainable_variables")
 def trainable_variables(scope: str | None = None) -> list[Variable]:
-    """List the variables of the default graph that training may change."""
+    """Trainable variables of the default graph."""
     return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
 @public_v1("model_variables")
 def model_variables(scope: str | None = None) -> list[Variable]:
-    """List the variables that were collected as a model's."""
+    """Variables in the collection MODEL_VARIABLES."""
     return get_default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 @public_v1("moving_average_variables")
 def moving_average_variables(scope: str | None = None) -> list[Variable]:
-    """List the variables of which moving averages are kept."""
+    """Variables of which moving averages are kept."""
     return get_default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
 @public_v1("all_variables")
 def all_variables() -> list[Variable]:
-    """List the variables of the default graph: the old name of `global_variables`."""
+    """Global variables of the default graph: the old name of `global_variables`."""
     return global_variables()
 
 
@@ -65,37 +65,37 @@ def all_variables() -> list[Variable]:
 
 @public_v1("variables_initializer", "initializers.variables")
 def variables_initializer(var_list: Any, name: str = "init") -> Any:
-    """Return the operation that gives variables their initial values."""
+    """Operation that initializes a list of variables."""
     return group(*[variable.initializer for variable in var_list], name=name)
 
 
 @public_v1("global_variables_initializer", "initializers.global_variables")
 def global_variables_initializer() -> Any:
-    """Return the operation that gives every variable its initial value."""
+    """Operation that initializes all global variables."""
     return variables_initializer(global_variables())
 
 
 @public_v1("local_variables_initializer", "initializers.local_variables")
 def local_variables_initializer() -> Any:
-    """Return the operation that gives every local variable its initial value."""
+    """Operation that initializes all local variables."""
     return variables_initializer(local_variables())
 
 
 @public_v1("initialize_variables")
 def initialize_variables(var_list: Any, name: str = "init") -> Any:
-    """Initialise variables: the old name of `variables_initializer`."""
+    """Initialize variables: the old name of `variables_initializer`."""
     return variables_initializer(var_list, name)
 
 
 @public_v1("initialize_all_variables")
 def initialize_all_variables() -> Any:
-    """Initialise every variable: the old name of `global_variables_initializer`."""
+    """Initialize all variables: the old name of `global_variables_initializer`."""
     return global_variables_initializer()
 
 
 @public_v1("initialize_local_variables")
 def initialize_local_variables() -> Any:
-    """Initialise local variables: the old name of `local_variables_initializer`."""
+    """Initialize local variables: the old name of `local_variables_initializer`."""
     return local_variables_initializer()
 
 
@@ -104,7 +104,7 @@ def initialize_local_variables() -> Any:
 
 @public_v1("is_variable_initialized")
 def is_variable_initialized(variable: Any) -> Any:
-    """Tell whether a variable has a value."""
+    """Tell whether a variable is initialized."""
     if isinstance(variable, SymbolicTensor):
         return beside(variable, REFERENCE_IS_INITIALIZED, (), {}, None)
     return variable.is_initialized()
@@ -114,7 +114,7 @@ def is_variable_initialized(variable: Any) -> Any:
 def report_uninitialized_variables(
     var_list: Any = None, name: str = "report_uninitialized_variables"
 ) -> Any:
-    """Return the names of those variables that have no value yet."""
+    """Names of the variables that are not initialized."""
     variables = _or_all(var_list)
     with open_scope("report_uninitialized_variables", name):
         if not variables:
@@ -128,7 +128,7 @@ def report_uninitialized_variables(
 
 @public_v1("assert_variables_initialized")
 def assert_variables_initialized(var_list: Any = None) -> Any:
-    """Return an operation that fails unless variables have values; None if there are none."""
+    """Operation that fails unless variables are initialized; None if there are none."""
     ranks = []
     for variable in _or_all(var_list):
         value = variable.read_value()

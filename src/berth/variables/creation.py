@@ -1,4 +1,4 @@
-"""New variables of `get_variable`: what they start with, and what they add to the losses."""
+"""Creation of variables by `get_variable`: initializers and regularizers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from berth.variables.variable import Variable
 def make_variable(
     name: str, shape: Any, dtype: Any, initializer: Any, options: dict[str, Any]
 ) -> Variable:
-    """Make a variable, with what says how it starts, or with what its type starts with."""
+    """Create a variable, with its initializer or the default one of its type."""
     declared, wanted = TensorShape(shape), as_dtype(dtype).base_dtype
     if initializer is None:
         initializer = _default_initializer(name, declared, wanted)
@@ -49,7 +49,7 @@ def _default_initializer(name: str, shape: TensorShape, dtype: DType) -> Any:
 def _first_value(
     initializer: Any, shape: TensorShape, dtype: DType
 ) -> tuple[Callable[[], Any], bool]:
-    """Return what makes the initial value, and whether it was told the type."""
+    """Return the function of the initial value, and whether it was given the type."""
     if isinstance(initializer, type):
         initializer = initializer()
     if shape.is_fully_defined():
@@ -77,7 +77,7 @@ def _takes_nothing(function: Any) -> bool:
 
 
 def regularize(variable: Variable, name: str, regularizer: Any) -> None:
-    """Keep what a variable adds to the losses, if it adds anything."""
+    """Add the regularization loss of a variable, if it has one."""
     graph = variable.graph
     with graph.colocate_with(variable.op), graph.name_scope(f"{name}/Regularizer/"):
         loss = regularizer(variable)

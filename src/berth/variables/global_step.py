@@ -1,4 +1,4 @@
-"""The global step: the variable that counts how often a model was trained."""
+"""The global step: the variable that counts training steps."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def global_step(sess: Any, global_step_tensor: Any) -> int:
 
 @public_v1("train.get_global_step")
 def get_global_step(graph: Graph | None = None) -> Any:
-    """Return the global step of a graph, by default the default one; None if it has none."""
+    """Global step of a graph, by default the default one; None if it has none."""
     graph = graph or get_default_graph()
     steps = graph.get_collection(GraphKeys.GLOBAL_STEP)
     if len(steps) > 1:
@@ -44,7 +44,7 @@ def _named(graph: Graph) -> SymbolicTensor | None:
 
 @public_v1("train.create_global_step")
 def create_global_step(graph: Graph | None = None) -> Any:
-    """Make the global step of a graph; ValueError if it has one."""
+    """Create the global step of a graph; ValueError if it has one."""
     graph = graph or get_default_graph()
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
@@ -61,7 +61,7 @@ def create_global_step(graph: Graph | None = None) -> Any:
 
 @public_v1("train.get_or_create_global_step")
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """Return the global step of a graph, made if it has none.
+    """Global step of a graph, created if it has none.
 
     >>> with Graph().as_default():
     ...     get_or_create_global_step()
@@ -73,7 +73,7 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
 
 @public_v1("train.assert_global_step")
 def assert_global_step(global_step_tensor: Any) -> None:
-    """Raise TypeError unless this can be a global step: a variable or tensor of one integer."""
+    """Assert that a variable or tensor can be a global step: an integer scalar."""
     dtype = getattr(global_step_tensor, "dtype", None)
     if not isinstance(dtype, DType):
         raise TypeError(

@@ -1,4 +1,4 @@
-"""Initial values that depend on other variables, which may not have a value yet.
+"""Initial values that depend on other variables, which may be uninitialized.
 
 ``w = tf.Variable(v * 2.0)``: one run may initialise both, in any order. So what `w` starts
 with is computed anew from the *initialised value* of `v`: its value, or what that will be.
@@ -16,7 +16,7 @@ from berth.ops.state.variables import VARIABLE
 
 
 def guarded(initial_value: SymbolicTensor, name: str) -> SymbolicTensor:
-    """Return an initial value that needs no variable to have one; `name` is whose it is."""
+    """Initial value that needs no initialized variable; `name` is that of its own."""
     behind = _needed(initial_value.op)
     if not any(op.definition is VARIABLE for op in behind):
         return initial_value
@@ -35,7 +35,7 @@ def guarded(initial_value: SymbolicTensor, name: str) -> SymbolicTensor:
 
 
 def _needed(last: Operation) -> set[Operation]:
-    """List what an operation needs; who asks about a variable needs no value of it."""
+    """List the operations that an operation needs; queries of a variable need no value."""
     needed: set[Operation] = set()
     stack = [last]
     while stack:
@@ -47,7 +47,7 @@ def _needed(last: Operation) -> set[Operation]:
 
 
 def _copy(op: Operation, inputs: list[Any], name: str) -> list[SymbolicTensor]:
-    """Make an operation once more, with other inputs."""
+    """Copy an operation, with other inputs."""
     graph = op.graph
     with graph.device(op.device or None):
         graph.apply(op.definition, inputs, op.attrs, f"{op.name}_{name.replace('/', '_')}/")

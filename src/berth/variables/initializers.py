@@ -1,4 +1,4 @@
-"""What variables start with: TensorFlow 2's initializers.
+"""TensorFlow 2's initializers.
 
 An initializer is called with a shape and makes a tensor with the operations that users
 call, so it serves graphs and eager programs. Those of TensorFlow 1 (`initializers_v1`) draw
@@ -33,26 +33,26 @@ _TRUNCATED_STDDEV = 0.87962566103423978
 
 @public_v2("initializers.Initializer")
 class Initializer:
-    """Something that makes a tensor of a shape, for a variable to start with."""
+    """Base class of initializers: a call returns the initial value of a variable."""
 
     parameters: ClassVar[tuple[str, ...]] = ()
     """The arguments that it is made with."""
 
     def __call__(self, shape: Any, dtype: Any = float32, **kwargs: Any) -> Any:
-        """Make a tensor of a shape and type."""
+        """Tensor of a shape and type."""
         return self.values(self._dims(shape, kwargs), _numeric(dtype))
 
     def values(self, shape: Known, dtype: Any) -> Any:
-        """Make a tensor of a known shape; the type is settled."""
+        """Tensor of a known shape and type."""
         raise NotImplementedError
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make another one like it."""
+        """Return the arguments of the constructor."""
         return {name: getattr(self, name) for name in self.parameters}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Initializer:
-        """Make one of arguments that `get_config` returned."""
+        """Create an initializer from the arguments that `get_config` returned."""
         known = {name: value for name, value in config.items() if name != "dtype"}
         return cls(**known)
 
@@ -83,7 +83,7 @@ def _numeric(dtype: Any) -> DType:
 
 
 def check_floating(dtype: DType) -> DType:
-    """Return a type that can have fractions; ValueError if it cannot."""
+    """Return a floating-point type; ValueError if it is another."""
     if not dtype.is_floating:
         raise ValueError(
             f"Argument `dtype` is expected to be floating point. Received: {dtype}."
@@ -96,33 +96,33 @@ def check_floating(dtype: DType) -> DType:
 
 @public_v2("zeros_initializer", "initializers.Zeros")
 class Zeros(Initializer):
-    """Zeros.
+    """Initializer of zeros.
 
     >>> Zeros()([2]).numpy().tolist()
     [0.0, 0.0]
     """
 
     def values(self, shape: Known, dtype: DType) -> Any:
-        """Make zeros; of strings, empty ones."""
+        """Zeros; of strings, empty ones."""
         return zeros(shape, dtype)
 
 
 @public_v2("ones_initializer", "initializers.Ones")
 class Ones(Initializer):
-    """Ones.
+    """Initializer of ones.
 
     >>> Ones()([2], dtype="int32").numpy().tolist()
     [1, 1]
     """
 
     def values(self, shape: Known, dtype: DType) -> Any:
-        """Make ones."""
+        """Ones."""
         return ones(shape, dtype)
 
 
 @public_v2("constant_initializer", "initializers.Constant")
 class Constant(Initializer):
-    """Given values: one for all elements, or as many as there are.
+    """Initializer of constant values: one for all elements, or as many as there are.
 
     >>> Constant([1, 2, 3, 4])([2, 2]).numpy().tolist()
     [[1, 2], [3, 4]]
@@ -135,12 +135,12 @@ class Constant(Initializer):
         self.value = value
 
     def __call__(self, shape: Any, dtype: Any = None, **kwargs: Any) -> Any:
-        """Make a tensor of a shape and type, by default that of the values."""
+        """Tensor of a shape and type, by default that of the values."""
         wanted = None if dtype is None else as_dtype(dtype).base_dtype
         return self.values(self._dims(shape, kwargs), wanted)
 
     def values(self, shape: Known, dtype: DType | None) -> Any:
-        """Make a tensor of the values, of which there must be one or enough."""
+        """Tensor of the values, of which there must be one or enough."""
         n_given, n_wanted = np.size(self.value), math.prod(shape)
         if n_given not in (1, n_wanted):
             raise TypeError(
@@ -160,19 +160,19 @@ def check_plain(value: Any) -> None:
         )
 
 
-# --- chance -------------------------------------------------------------------------------
+# --- random -------------------------------------------------------------------------------
 
 
 class RandomInitializer(Initializer):
-    """One that draws numbers. With a seed, each call draws the same ones."""
+    """Base class of random initializers. With a seed, each call draws the same numbers."""
 
     seed: int | None
     repeats: ClassVar[bool] = True
     """Whether a seed is that of each call, or that of an operation which goes on."""
 
-    def _draw(self, chance: Any, repeatable: Any, shape: Known, *arguments: Any) -> Any:
+    def _draw(self, sample: Any, repeatable: Any, shape: Known, *arguments: Any) -> Any:
         if self.seed is None or not self.repeats:
-            return chance(shape, *arguments, self.seed)
+            return sample(shape, *arguments, self.seed)
         return repeatable(shape, [self.seed, 0], *arguments)
 
     def _uniform(self, shape: Known, minval: Any, maxval: Any, dtype: DType) -> Any:
@@ -188,7 +188,7 @@ class RandomInitializer(Initializer):
 
 @public_v2("random_uniform_initializer", "initializers.RandomUniform")
 class RandomUniform(RandomInitializer):
-    """Numbers between two bounds, all as likely as one another."""
+    """Initializer of a uniform distribution."""
 
     parameters = ("minval", "maxval", "seed")
 
@@ -206,7 +206,7 @@ class RandomUniform(RandomInitializer):
 
 @public_v2("random_normal_initializer", "initializers.RandomNormal")
 class RandomNormal(RandomInitializer):
-    """Numbers of a normal distribution."""
+    """Initializer of a normal distribution."""
 
     parameters = ("mean", "stddev", "seed")
 
@@ -222,7 +222,7 @@ class RandomNormal(RandomInitializer):
 
 @public_v2("initializers.TruncatedNormal")
 class TruncatedNormal(RandomNormal):
-    """Numbers of a normal distribution, none two standard deviations away or more."""
+    """Initializer of a truncated normal distribution: within two standard deviations."""
 
     def values(self, shape: Known, dtype: DType) -> Any:
         """Draw them."""
@@ -231,7 +231,7 @@ class TruncatedNormal(RandomNormal):
 
 @public_v2("initializers.VarianceScaling")
 class VarianceScaling(RandomInitializer):
-    """Numbers whose variance fits the number of inputs, or outputs, of a layer."""
+    """Initializer whose variance is scaled to the number of inputs or outputs of a layer."""
 
     parameters: ClassVar[tuple[str, ...]] = ("scale", "mode", "distribution", "seed")
 
@@ -290,7 +290,7 @@ def _fans(shape: Known) -> tuple[int, int]:
 
 
 class _Scaled(VarianceScaling):
-    """One of the well-known cases, which have a name."""
+    """Named special case of `VarianceScaling`."""
 
     parameters = ("seed",)
     case: ClassVar[tuple[float, str, str]]
@@ -301,41 +301,41 @@ class _Scaled(VarianceScaling):
 
 @public_v2("initializers.GlorotUniform")
 class GlorotUniform(_Scaled):
-    """Glorot's, of uniform distribution: also called Xavier's."""
+    """Glorot (Xavier) initializer, uniform."""
 
     case = (1.0, "fan_avg", "uniform")
 
 
 @public_v2("initializers.GlorotNormal")
 class GlorotNormal(_Scaled):
-    """Glorot's, of truncated normal distribution: also called Xavier's."""
+    """Glorot (Xavier) initializer, truncated normal."""
 
     case = (1.0, "fan_avg", "truncated_normal")
 
 
 @public_v2("initializers.HeUniform")
 class HeUniform(_Scaled):
-    """He's, of uniform distribution."""
+    """He initializer, uniform."""
 
     case = (2.0, "fan_in", "uniform")
 
 
 @public_v2("initializers.HeNormal")
 class HeNormal(_Scaled):
-    """He's, of truncated normal distribution."""
+    """He initializer, truncated normal."""
 
     case = (2.0, "fan_in", "truncated_normal")
 
 
 @public_v2("initializers.LecunUniform")
 class LecunUniform(_Scaled):
-    """LeCun's, of uniform distribution."""
+    """LeCun initializer, uniform."""
 
     case = (1.0, "fan_in", "uniform")
 
 
 @public_v2("initializers.LecunNormal")
 class LecunNormal(_Scaled):
-    """LeCun's, of truncated normal distribution."""
+    """LeCun initializer, truncated normal."""
 
     case = (1.0, "fan_in", "truncated_normal")

@@ -1,4 +1,4 @@
-"""TensorFlow 1's initializers: as TensorFlow 2's, but they know their type themselves."""
+"""TensorFlow 1's initializers: TensorFlow 2's with a default type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from berth.variables.initializers import check_floating, check_plain, known_dims
 
 
 class Initializer(v2.Initializer):
-    """Something that makes a tensor of a shape, by default of its own type."""
+    """Base class of TensorFlow 1's initializers, which have a default type."""
 
     dtype: DType = float32
     repeats = False
@@ -24,23 +24,23 @@ class Initializer(v2.Initializer):
     def __call__(  # type: ignore[override]
         self, shape: Any, dtype: Any = None, partition_info: Any = None
     ) -> Any:
-        """Make a tensor of a shape."""
+        """Tensor of a shape, by default of the initializer's type."""
         wanted = self.dtype if dtype is None else as_dtype(dtype).base_dtype
         return self.values(known_dims(shape), wanted)
 
     def get_config(self) -> dict[str, Any]:
-        """Return the arguments that make another one like it."""
+        """Return the arguments of the constructor."""
         return {**super().get_config(), "dtype": self.dtype.name}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Initializer:
-        """Make one of arguments that `get_config` returned."""
+        """Create an initializer from the arguments that `get_config` returned."""
         return cls(**config)
 
 
 @public_v1("zeros_initializer", "initializers.zeros")
 class Zeros(Initializer, v2.Zeros):
-    """Zeros."""
+    """Initializer of zeros, with TensorFlow 1's argument names."""
 
     def __init__(self, dtype: Any = float32) -> None:
         self.dtype = as_dtype(dtype)
@@ -48,7 +48,7 @@ class Zeros(Initializer, v2.Zeros):
 
 @public_v1("ones_initializer", "initializers.ones")
 class Ones(Initializer, v2.Ones):
-    """Ones."""
+    """Initializer of ones, with TensorFlow 1's argument names."""
 
     def __init__(self, dtype: Any = float32) -> None:
         self.dtype = as_dtype(dtype)
@@ -56,7 +56,7 @@ class Ones(Initializer, v2.Ones):
 
 @public_v1("constant_initializer", "initializers.constant")
 class Constant(Initializer):
-    """Given values. If they are too few, the last one fills what is left."""
+    """Initializer of constant values; if they are too few, the last one fills the rest."""
 
     parameters = ("value",)
 
@@ -75,7 +75,7 @@ class Constant(Initializer):
         partition_info: Any = None,
         verify_shape: bool | None = None,
     ) -> Any:
-        """Make a tensor of a shape."""
+        """Tensor of a shape."""
         wanted = self.dtype if dtype is None else as_dtype(dtype).base_dtype
         exactly = self._verify_shape if verify_shape is None else verify_shape
         return constant(self.value, wanted, known_dims(shape), verify_shape=exactly)
@@ -83,7 +83,7 @@ class Constant(Initializer):
 
 @public_v1("random_uniform_initializer", "initializers.random_uniform")
 class RandomUniform(Initializer, v2.RandomUniform):
-    """Numbers between two bounds, all as likely as one another."""
+    """Initializer of a uniform distribution, with TensorFlow 1's argument names."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class RandomUniform(Initializer, v2.RandomUniform):
 
 @public_v1("random_normal_initializer", "initializers.random_normal")
 class RandomNormal(Initializer, v2.RandomNormal):
-    """Numbers of a normal distribution."""
+    """Initializer of a normal distribution, with TensorFlow 1's argument names."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class RandomNormal(Initializer, v2.RandomNormal):
 
 @public_v1("truncated_normal_initializer", "initializers.truncated_normal")
 class TruncatedNormal(Initializer, v2.TruncatedNormal):
-    """Numbers of a normal distribution, none two standard deviations away or more."""
+    """Initializer of a truncated normal distribution, with TensorFlow 1's argument names."""
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class TruncatedNormal(Initializer, v2.TruncatedNormal):
 
 @public_v1("uniform_unit_scaling_initializer", "initializers.uniform_unit_scaling")
 class UniformUnitScaling(Initializer):
-    """Numbers that keep the size of what passes through a layer: an old initializer."""
+    """Initializer that keeps the scale of a layer's inputs: an old one."""
 
     parameters = ("factor", "seed")
 
@@ -148,7 +148,7 @@ class UniformUnitScaling(Initializer):
 
 @public_v1("variance_scaling_initializer", "initializers.variance_scaling")
 class VarianceScaling(Initializer, v2.VarianceScaling):
-    """Numbers whose variance fits the number of inputs, or outputs, of a layer."""
+    """Variance-scaling initializer, with TensorFlow 1's argument names."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class VarianceScaling(Initializer, v2.VarianceScaling):
 
 @public_v1("glorot_uniform_initializer", "initializers.glorot_uniform")
 class GlorotUniform(Initializer, v2.GlorotUniform):
-    """Glorot's, of uniform distribution: also called Xavier's."""
+    """Glorot (Xavier) initializer, uniform, with TensorFlow 1's argument names."""
 
     def __init__(self, seed: int | None = None, dtype: Any = float32) -> None:
         v2.GlorotUniform.__init__(self, seed)
@@ -173,7 +173,7 @@ class GlorotUniform(Initializer, v2.GlorotUniform):
 
 @public_v1("glorot_normal_initializer", "initializers.glorot_normal")
 class GlorotNormal(Initializer, v2.GlorotNormal):
-    """Glorot's, of truncated normal distribution: also called Xavier's."""
+    """Glorot (Xavier) initializer, truncated normal, with TensorFlow 1's argument names."""
 
     def __init__(self, seed: int | None = None, dtype: Any = float32) -> None:
         v2.GlorotNormal.__init__(self, seed)
@@ -182,31 +182,31 @@ class GlorotNormal(Initializer, v2.GlorotNormal):
 
 @public_v1("initializers.he_normal")
 def he_normal(seed: int | None = None) -> VarianceScaling:
-    """Return He's initializer, of truncated normal distribution."""
+    """He initializer, truncated normal."""
     return VarianceScaling(*v2.HeNormal.case, seed)
 
 
 @public_v1("initializers.he_uniform")
 def he_uniform(seed: int | None = None) -> VarianceScaling:
-    """Return He's initializer, of uniform distribution."""
+    """He initializer, uniform."""
     return VarianceScaling(*v2.HeUniform.case, seed)
 
 
 @public_v1("initializers.lecun_normal")
 def lecun_normal(seed: int | None = None) -> VarianceScaling:
-    """Return LeCun's initializer, of truncated normal distribution."""
+    """LeCun initializer, truncated normal."""
     return VarianceScaling(*v2.LecunNormal.case, seed)
 
 
 @public_v1("initializers.lecun_uniform")
 def lecun_uniform(seed: int | None = None) -> VarianceScaling:
-    """Return LeCun's initializer, of uniform distribution."""
+    """LeCun initializer, uniform."""
     return VarianceScaling(*v2.LecunUniform.case, seed)
 
 
 @public_v1("orthogonal_initializer", "initializers.orthogonal")
 class Orthogonal(Initializer, matrix.Orthogonal):
-    """Matrices whose rows or columns, whichever are fewer, are orthonormal; times `gain`."""
+    """Initializer of orthogonal matrices, times `gain`, with TensorFlow 1's argument names."""
 
     def __init__(
         self, gain: float = 1.0, seed: int | None = None, dtype: Any = float32
@@ -217,7 +217,7 @@ class Orthogonal(Initializer, matrix.Orthogonal):
 
 @public_v1("initializers.identity")
 class Identity(Initializer, matrix.Identity):
-    """The identity matrix, times `gain`."""
+    """Initializer of the identity matrix, times `gain`, with TensorFlow 1's argument names."""
 
     def __init__(self, gain: float = 1.0, dtype: Any = float32) -> None:
         matrix.Identity.__init__(self, gain)

@@ -18,7 +18,7 @@ from berth.variables.initializers import Initializer, RandomInitializer, check_f
 
 @public_v2("initializers.Orthogonal")
 class Orthogonal(RandomInitializer):
-    """Matrices whose rows or columns, whichever are fewer, are orthonormal; times `gain`."""
+    """Initializer of orthogonal matrices, times `gain`."""
 
     parameters = ("gain", "seed")
 
@@ -43,7 +43,7 @@ class Orthogonal(RandomInitializer):
 
 @public_v2("initializers.Identity")
 class Identity(Initializer):
-    """The identity matrix, times `gain`.
+    """Initializer of the identity matrix, times `gain`.
 
     >>> Identity(2.0)([2, 3]).numpy().tolist()
     [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]]

@@ -1,4 +1,4 @@
-"""Variables that are found by name: ``tf.variable_scope`` and ``tf.get_variable``."""
+"""`tf.variable_scope` and `tf.get_variable`: variables by name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from berth.variables.variable import VariableAggregation, VariableSynchronizatio
 
 @public_v1("variable_scope")
 class variable_scope:
-    """Put the names of a block's variables under a common one, and say how they are made.
+    """Variable scope: a prefix for the names of variables, and defaults for them.
 
     The names of operations go into a name scope of that name, or of that name and a number.
 
@@ -131,7 +131,7 @@ class variable_scope:
     def _make(
         self, store: VariableStore, given: VariableScope | str, name_scope: str
     ) -> VariableScope:
-        """Make the scope: one of a name takes from around it what it does not say itself."""
+        """Create the scope: it inherits the defaults of the scope around it."""
         if isinstance(given, VariableScope):
             like, name, name_scope = given, given.name, given.original_name_scope
         else:
@@ -159,7 +159,7 @@ def _leave(store: VariableStore, before: VariableScope, scope: VariableScope) ->
 
 
 def _chained(inner: Any, outer: Any) -> Any:
-    """Let a getter ask the one around it, and that one the store."""
+    """Chain custom getters: the inner one calls the one around it, and that one the store."""
     if inner is None or outer is None:
         return inner or outer
 
@@ -195,7 +195,7 @@ def get_variable(
     synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
-    """Return the variable of a name in the current scope: a new one, or the one that is there.
+    """Get or create the variable of a name in the current variable scope.
 
     Which of the two is the scope's `reuse` to say.
 
@@ -248,7 +248,7 @@ def get_local_variable(
     synchronization: Any = VariableSynchronization.AUTO,
     aggregation: Any = VariableAggregation.NONE,
 ) -> Any:
-    """Return a local variable, as `get_variable`: one that is not trained, and not saved."""
+    """Get or create a local variable: not trained, and not saved."""
     return get_variable(
         name,
         shape=shape,
@@ -270,7 +270,7 @@ def get_local_variable(
 
 @public_v1("no_regularizer")
 def no_regularizer(_: Any) -> None:
-    """Add nothing to the losses, whatever the scope says."""
+    """Regularizer that adds no loss, which overrides the scope's."""
 
 
 def _check_type_of_initializer(initializer: Any, dtype: Any) -> None:
@@ -296,7 +296,7 @@ def _find_or_make(
     partitioner: Any = None,
     **options: Any,
 ) -> Any:
-    """Return the variable of a full name; what is at the end of every chain of getters."""
+    """Get or create the variable of a full name: the end of every chain of getters."""
     check_partitioner(partitioner)
     store = get_store()
     with store.lock:

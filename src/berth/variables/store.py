@@ -1,4 +1,4 @@
-"""What a graph remembers about variables that are found by name: `VariableScope` and store.
+"""`VariableScope`, and the store of a graph's variables by name.
 
 Each graph has one store, with the variables by their full names. Each thread has its own
 current scope in it; at first that is the root, which has no name.
@@ -32,7 +32,7 @@ public_value(__name__, "AUTO_REUSE", "AUTO_REUSE", apis=("v1",))
 
 @public_v1("VariableScope")
 class VariableScope:
-    """What holds for the variables that are asked for inside of a scope."""
+    """Variable scope: the defaults for the variables that are created in it."""
 
     def __init__(
         self,
@@ -68,62 +68,62 @@ class VariableScope:
 
     @property
     def reuse(self) -> Any:
-        """True, False or AUTO_REUSE: whether variables are taken, made, or either."""
+        """True, False or AUTO_REUSE: reuse variables, create them, or either."""
         return self._reuse
 
     def reuse_variables(self) -> None:
-        """Take variables that are there, and make no new ones, from now on."""
+        """Reuse existing variables, and create no new ones."""
         self._reuse = True
 
     def set_initializer(self, initializer: Any) -> None:
-        """Say how variables start that do not say it themselves."""
+        """Set the default initializer."""
         self.initializer = initializer
 
     def set_regularizer(self, regularizer: Any) -> None:
-        """Say what new variables add to the losses."""
+        """Set the default regularizer."""
         self.regularizer = regularizer
 
     def set_caching_device(self, caching_device: Any) -> None:
-        """Say where the values of new variables are kept for reading."""
+        """Set the device where the values of new variables are cached for reading."""
         self.caching_device = caching_device
 
     def set_custom_getter(self, custom_getter: Any) -> None:
-        """Say what stands between `get_variable` and the store."""
+        """Set the custom getter between `get_variable` and the store."""
         self.custom_getter = custom_getter
 
     def set_dtype(self, dtype: Any) -> None:
-        """Say which type variables have that do not say it themselves."""
+        """Set the default type."""
         self.dtype = as_dtype(dtype)
 
     def set_use_resource(self, use_resource: bool | None) -> None:
-        """Say whether new variables are resources; None: as usual."""
+        """Set whether new variables are resource variables; None: the default."""
         self.use_resource = use_resource
 
     def set_partitioner(self, partitioner: Any) -> None:
-        """Say into which parts new variables are divided; only None is possible."""
+        """Set the partitioner; only None is supported."""
         check_partitioner(partitioner)
         self.partitioner = partitioner
 
     def global_variables(self) -> list[Any]:
-        """List this scope's variables that all devices share."""
+        """Global variables of this scope."""
         return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
 
     def local_variables(self) -> list[Any]:
-        """List this scope's variables that are kept nowhere else."""
+        """Local variables of this scope."""
         return self.get_collection(GraphKeys.LOCAL_VARIABLES)
 
     def trainable_variables(self) -> list[Any]:
-        """List this scope's variables that training may change."""
+        """Trainable variables of this scope."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
     def get_collection(self, name: str) -> list[Any]:
-        """List what is kept under a name, and has a name of this scope."""
+        """Members of a collection whose names are in this scope."""
         inside = f"{re.escape(self.name)}/" if self.name else None
         return get_default_graph().get_collection(name, inside)
 
 
 def check_partitioner(partitioner: Any) -> None:
-    """Raise NotImplementedError for a variable in parts."""
+    """Raise NotImplementedError for a partitioned variable."""
     if partitioner is not None:
         raise NotImplementedError(
             "Variables cannot be divided into parts: leave `partitioner` out, and ask for the "
@@ -132,7 +132,7 @@ def check_partitioner(partitioner: Any) -> None:
 
 
 class _Position(threading.local):
-    """Where one thread is among the scopes of a graph."""
+    """The current variable scope of one thread in a graph."""
 
     def __init__(self) -> None:
         self.scope = VariableScope(False)
@@ -141,7 +141,7 @@ class _Position(threading.local):
 
 
 class VariableStore:
-    """The variables of one graph that are found by name."""
+    """The variables of one graph that `get_variable` finds by name."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
@@ -171,7 +171,7 @@ class VariableStore:
         self.n_uses[name] = self.n_uses.get(name, 0) + 1
 
     def forget_inside(self, name: str) -> None:
-        """Count the scopes inside of one anew: it may be entered again."""
+        """Reset the counts of the scopes inside of one: it may be entered again."""
         for inner in self.n_uses:
             if inner.startswith(f"{name}/"):
                 self.n_uses[inner] = 0
@@ -195,7 +195,7 @@ def get_store(graph: Graph | None = None) -> VariableStore:
 
 @public_v1("get_variable_scope")
 def get_variable_scope() -> VariableScope:
-    """Return the current scope of the default graph."""
+    """Current variable scope of the default graph."""
     return get_store().scope
 
 
@@ -208,24 +208,24 @@ class _Default:
 
 @public_v1("enable_resource_variables")
 def enable_resource_variables() -> None:
-    """Make variables resources, unless they say otherwise."""
+    """Make resource variables the default."""
     _Default.use_resource = True
 
 
 @public_v1("disable_resource_variables")
 def disable_resource_variables() -> None:
-    """Make variables references, unless they say otherwise: what TensorFlow 1 does."""
+    """Make reference variables the default, as in TensorFlow 1."""
     _Default.use_resource = False
 
 
 @public_v1("resource_variables_enabled")
 def resource_variables_enabled() -> bool:
-    """Tell whether variables that do not say otherwise are resources."""
+    """Tell whether resource variables are the default."""
     return _Default.use_resource
 
 
 def use_resource_here(use_resource: bool | None) -> bool:
-    """Say whether a new variable is a resource, given what it says itself."""
+    """Return whether a new variable is a resource variable."""
     if use_resource is None:
         use_resource = get_variable_scope().use_resource
     return _Default.use_resource if use_resource is None else use_resource

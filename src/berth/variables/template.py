@@ -1,4 +1,4 @@
-"""``tf.make_template``: a function that makes its variables once, and shares them."""
+"""`tf.make_template`: functions that create variables once, and share them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def make_template(
     custom_getter_: Any = None,
     **kwargs: Any,
 ) -> Template:
-    """Wrap a function so that its first call makes variables, and later ones share them.
+    """Template: a function whose first call creates variables, which later calls share.
 
     >>> from berth.graph.graph import Graph
     >>> from berth.variables.scope import get_variable
@@ -37,7 +37,7 @@ def make_template(
 
 
 class Template:
-    """A function with variables of its own."""
+    """Function that shares its variables between calls."""
 
     def __init__(
         self,

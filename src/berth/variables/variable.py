@@ -1,4 +1,4 @@
-"""``tf.Variable`` of a graph: the nodes that hold, initialise, read and write a value."""
+"""`tf.Variable` of a graph: the nodes that hold, initialize, read and write a value."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from berth.variables.store import use_resource_here
 
 @public("VariableSynchronization")
 class VariableSynchronization(Enum):
-    """When copies of a variable on several machines are made equal: there is but one."""
+    """When the copies of a distributed variable are synchronized; berth has one copy."""
 
     AUTO = 0
     NONE = 1
@@ -36,7 +36,7 @@ class VariableSynchronization(Enum):
 
 @public("VariableAggregation")
 class VariableAggregation(Enum):
-    """How the updates of several machines are made one: there is but one."""
+    """How the updates of a distributed variable are aggregated; berth has one copy."""
 
     NONE = 0
     SUM = 1
@@ -47,7 +47,7 @@ class VariableAggregation(Enum):
 
 @public_v1("Variable")
 class Variable(Writable, Operators):
-    """State that outlives a run: it has a value once its initializer has been run.
+    """Variable of a graph: it has a value once its initializer has been run.
 
     A *reference* variable (the default in TensorFlow 1) is written through its own output;
     a *resource* variable through a handle.
@@ -122,7 +122,7 @@ class Variable(Writable, Operators):
                 self._build_for_reference(first, scope)
 
     def _initial(self, value: Any, dtype: DType | None, scope: str) -> SymbolicTensor:
-        """Return the initial value; what it takes to make it goes where the variable is."""
+        """Return the initial value, whose operations are placed with the variable."""
         graph = self.graph
         is_function = callable(value) and not isinstance(value, SymbolicTensor | Variable)
         if not is_function and not self._is_resource:
@@ -144,7 +144,7 @@ class Variable(Writable, Operators):
             raise
 
     def _declared(self, shape: Any, validate_shape: bool) -> TensorShape:
-        """Return the shape that the variable says it has."""
+        """Return the declared shape."""
         initial = self.initial_value
         if shape is not None:
             declared = TensorShape(shape)
@@ -190,7 +190,7 @@ class Variable(Writable, Operators):
 
     @property
     def _here(self) -> Graph:
-        """The graph where reads and writes go now: its own, or a body inside of that."""
+        """The graph of reads and writes: the variable's own, or a subgraph of that."""
         return self.graph.here()
 
     @property
@@ -199,7 +199,7 @@ class Variable(Writable, Operators):
 
     @property
     def handle(self) -> SymbolicTensor:
-        """The tensor through which it is read and written."""
+        """The handle through which it is read and written."""
         return self._variable
 
     @property
@@ -209,12 +209,12 @@ class Variable(Writable, Operators):
 
     @property
     def device(self) -> str:
-        """The device that it asks for."""
+        """The requested device."""
         return self._variable.device
 
     @property
     def dtype(self) -> DType:
-        """The type of its elements; a reference's says that it is one."""
+        """The type of its elements; of a reference variable, a reference type."""
         return self.initial_value.dtype if self._is_resource else self._variable.dtype
 
     @property
@@ -230,16 +230,16 @@ class Variable(Writable, Operators):
         return self._shape
 
     def set_shape(self, shape: Any) -> None:
-        """Add what is known of the shape; ValueError if it contradicts what is known."""
+        """Refine the static shape; ValueError if it contradicts what is known."""
         self._snapshot.set_shape(shape)
         self._shape = TensorShape(merge(self._shape.dims_or_none, read_dims(shape)))
 
     def as_tensor(self) -> SymbolicTensor:
-        """Return the tensor that it is where a tensor is wanted: its value."""
+        """Return the value, for conversion to a tensor."""
         return self.value()
 
     def as_graph_element(self) -> SymbolicTensor:
-        """Return what is meant by it in a fetch or a feed."""
+        """Return the tensor that is fetched or fed for it."""
         return self._snapshot if self._is_resource else self._variable
 
     # --- reading --------------------------------------------------------------------------
@@ -258,7 +258,7 @@ class Variable(Writable, Operators):
         return tensor
 
     def read_value(self) -> SymbolicTensor:
-        """Return the value at the time when what is being built runs."""
+        """Read the value at run time, after the control dependencies."""
         if not self._is_resource:
             tensor: SymbolicTensor = self._here.apply(IDENTITY, (self._variable,), {}, "read")
             return tensor
@@ -268,11 +268,11 @@ class Variable(Writable, Operators):
         return tensor
 
     def sparse_read(self, indices: Any, name: str | None = None) -> Any:
-        """Return some rows."""
+        """Gather rows of the value."""
         return gather(self, indices, name=name)
 
     def initialized_value(self) -> SymbolicTensor:
-        """Return the value, or the initial one while it has none."""
+        """Return the value, or the initial value while uninitialized."""
         op = state.INITIALIZED_HANDLE if self._is_resource else state.INITIALIZED_REFERENCE
         with self._here.control_dependencies(None):
             tensor: SymbolicTensor = beside(
@@ -281,7 +281,7 @@ class Variable(Writable, Operators):
         return tensor
 
     def is_initialized(self, name: str | None = None) -> SymbolicTensor:
-        """Tell whether it has a value."""
+        """Tell whether it is initialized."""
         op = state.REFERENCE_IS_INITIALIZED
         if self._is_resource:
             op = state.HANDLE_IS_INITIALIZED
@@ -289,7 +289,7 @@ class Variable(Writable, Operators):
         return tensor
 
     def eval(self, session: Any = None) -> Any:
-        """Compute its value in a session, by default the default one."""
+        """Evaluate it in a session, by default the default one."""
         return self.as_graph_element().eval(session=session)
 
     # --- writing --------------------------------------------------------------------------
@@ -297,7 +297,7 @@ class Variable(Writable, Operators):
     def write(
         self, verb: str, values: Sequence[Any], name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Change the value; return the reference, or the variable as it is after that."""
+        """Update the value; return the reference, or the variable after the write."""
         if self._is_resource and verb == "assign":
             values = [self._fitting(values[0])]
         written = write(self._variable, verb, values, name)
@@ -316,11 +316,11 @@ class Variable(Writable, Operators):
         return tensor
 
     def count_up_to(self, limit: int) -> Any:
-        """Add 1, until it is at a limit; return what it was."""
+        """Increment it up to a limit; return its value before."""
         return count(self._variable, limit, None)
 
     def load(self, value: Any, session: Any = None) -> None:
-        """Give it a value in a session, without adding to the graph."""
+        """Load a value in a session, without adding to the graph."""
         self.initializer.run({self.initializer.inputs[1]: value}, session)
 
     def __iter__(self) -> NoReturn:
@@ -331,7 +331,7 @@ class Variable(Writable, Operators):
 
 
 class UnreadVariable(Variable):
-    """A resource variable as it is after a write."""
+    """Resource variable after a write, which reads wait for."""
 
     def __init__(self, variable: Variable, written: Operation) -> None:
         self.__dict__.update(variable.__dict__)
@@ -360,7 +360,7 @@ class UnreadVariable(Variable):
     def write(
         self, verb: str, values: Sequence[Any], name: str | None = None, read_value: bool = True
     ) -> Any:
-        """Change the value once more."""
+        """Update the value again."""
         with self._after():
             return super().write(verb, values, name, read_value)
 

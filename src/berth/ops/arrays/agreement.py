@@ -1,4 +1,4 @@
-"""Shapes that have to agree: broadcast to one, made sure of, asked for together."""
+"""Broadcast shapes, `ensure_shape`, `shape_n`, `identity_n` and `bitcast`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from berth.public import public
 
 @public("broadcast_static_shape")
 def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
-    """Return the shape that tensors of two shapes broadcast to, as far as it is known.
+    """Shape that two shapes broadcast to, as far as it is known.
 
     >>> broadcast_static_shape(TensorShape([2, 1]), TensorShape([3]))
     TensorShape([2, 3])
@@ -92,7 +92,7 @@ BROADCAST_ARGS = OpDef(
 
 @public("broadcast_dynamic_shape")
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
-    """Return the shape that tensors of two shapes broadcast to, as a tensor.
+    """Shape that two shapes broadcast to, as a tensor.
 
     >>> broadcast_dynamic_shape([2, 1], [3]).numpy().tolist()
     [2, 3]
@@ -135,7 +135,7 @@ ENSURE_SHAPE = OpDef(
 
 @public("ensure_shape")
 def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """Return a tensor as it is, if it has a shape; else a run fails.
+    """Check the shape of a tensor when it is computed, and return the tensor.
 
     >>> ensure_shape([[1, 2]], [None, 2]).numpy().tolist()
     [[1, 2]]
@@ -155,7 +155,7 @@ def _ensure_shape_gradient(op: RecordedOp, grad: Any) -> Any:
 def shape_n(
     input: TensorList, out_type: DTypeLike = int32, name: str | None = None
 ) -> list[Tensor]:
-    """Return the shapes of several tensors.
+    """Shapes of several tensors.
 
     >>> [sizes.numpy().tolist() for sizes in shape_n([[1, 2], [[3]]])]
     [[2], [1, 1]]
@@ -166,7 +166,7 @@ def shape_n(
 
 @public("identity_n")
 def identity_n(input: TensorList, name: str | None = None) -> list[Tensor]:
-    """Return tensors of the same values.
+    """Identity of several tensors.
 
     >>> [tensor.numpy().tolist() for tensor in identity_n([[1, 2], 3.0])]
     [[1, 2], 3.0]
@@ -224,7 +224,7 @@ BITCAST = OpDef(
 
 @public("bitcast")
 def bitcast(input: TensorLike, type: Any, name: str | None = None) -> Tensor:
-    """Read the bytes of a tensor as elements of another type.
+    """Reinterpret the bytes of a tensor as elements of another type.
 
     >>> bitcast([1.0, -2.0], "int32").numpy().tolist()
     [1065353216, -1073741824]

@@ -1,8 +1,8 @@
-"""One axis of a tensor whose rank is not known yet.
+"""Computing along one axis of a tensor of unknown rank.
 
-What is before the axis becomes one axis, and what is after it another: of such a *block* of
-three axes everything is known that a computation along the middle one has to know. When it is
-done, the axes around get their shapes back.
+The axes before it are flattened into one, and those after it into another: a computation
+along the middle axis of such a *block* needs no other rank. The result is then reshaped to
+the original axes.
 
     around = Around.of(tensor, axis)
     result = around.restored(compute(around.block, axis=1))
@@ -28,7 +28,7 @@ class Around(NamedTuple):
 
     @classmethod
     def of(cls, tensor: Any, axis: int) -> Around:
-        """Put all axes but one into two."""
+        """Flatten all axes but one into two."""
         sizes = shape(tensor)
         before, after = sizes[:axis], sizes[axis:][1:]
         block = reshape(tensor, [reduce_prod(before), sizes[axis], reduce_prod(after)])
@@ -36,7 +36,7 @@ class Around(NamedTuple):
 
     @classmethod
     def between(cls, tensor: Any, axis: int) -> Around:
-        """Put all axes into two, with a new one of size 1 where `axis` will be."""
+        """Flatten all axes into two, with a new one of size 1 where `axis` will be."""
         sizes = shape(tensor)
         cut = axis if axis >= 0 else axis + 1 + shape(sizes)[0]
         before, after = sizes[:cut], sizes[cut:]
@@ -44,9 +44,9 @@ class Around(NamedTuple):
         return cls(block, before, after)
 
     def restored(self, block: Tensor) -> Tensor:
-        """Give a result, whose middle axis may have another size, the axes around it."""
+        """Reshape a result, whose middle axis may have another size, to the axes around it."""
         return reshape(block, concat([self.before, shape(block)[1:2], self.after], 0))
 
     def without_axis(self, matrix: Tensor) -> Tensor:
-        """Give a result that lacks the middle axis the axes around it."""
+        """Reshape a result that lacks the middle axis to the axes around it."""
         return reshape(matrix, concat([self.before, self.after], 0))

@@ -69,7 +69,7 @@ def constant(
     name: str = "Const",
     verify_shape: bool = False,
 ) -> Tensor:
-    """Make a tensor of a value. A single value fills a larger shape; in v1, the last one.
+    """Constant tensor. A single value fills a larger shape; in v1, the last one.
 
     >>> constant(7, shape=[2, 2]).numpy().tolist()
     [[7, 7], [7, 7]]
@@ -143,7 +143,7 @@ STOP_GRADIENT = OpDef(
 
 @public("identity")
 def identity(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return a tensor of the same value: a node of its own, for scopes and dependencies.
+    """Identity: a tensor of the same value, as a node of its own.
 
     >>> identity([1, 2]).numpy().tolist()
     [1, 2]
@@ -158,7 +158,7 @@ def _identity_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("stop_gradient")
 def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return a tensor of the same value, which gradients do not go back through.
+    """Identity whose gradient is zero: backpropagation stops here.
 
     >>> stop_gradient([1.0, 2.0]).numpy().tolist()
     [1.0, 2.0]
@@ -176,7 +176,7 @@ def _reshaped(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 
 
 def _fill_in(old: Sequence[Any], new: list[int]) -> Dims:
-    """Work out the one size that a reshape leaves open."""
+    """Work out the one size that a reshape gives as -1."""
     n_elements = int(np.prod(old, dtype=np.int64))
     known = int(np.prod([size for size in new if size != -1], dtype=np.int64))
     open_sizes = [axis for axis, size in enumerate(new) if size == -1]
@@ -223,7 +223,7 @@ RESHAPE = OpDef(
 
 @public("reshape")
 def reshape(tensor: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """Give a tensor another shape of as many elements; -1 leaves one size open.
+    """Reshape a tensor; one size may be -1, and is worked out.
 
     >>> reshape([1, 2, 3, 4], [2, -1]).numpy().tolist()
     [[1, 2], [3, 4]]
@@ -274,7 +274,7 @@ EXPAND_DIMS = OpDef(
 def expand_dims(
     input: TensorLike, axis: AxisLike = None, name: str | None = None, dim: Any = None
 ) -> Tensor:
-    """Add an axis of size 1 before an axis, or after the last for -1.
+    """Insert an axis of size 1.
 
     >>> expand_dims([1, 2], -1).numpy().tolist()
     [[1], [2]]
@@ -340,7 +340,7 @@ SQUEEZE = OpDef(
 def squeeze(
     input: TensorLike, axis: AxisLike = None, name: str | None = None, squeeze_dims: Any = None
 ) -> Tensor:
-    """Drop axes of size 1: those given, or all.
+    """Remove axes of size 1: those given, or all.
 
     >>> squeeze([[[1], [2]]]).numpy().tolist()
     [1, 2]

@@ -1,4 +1,4 @@
-"""Stretching a tensor over a larger shape, and the reverse: summing it back."""
+"""`broadcast_to`, and its gradient: a sum over the axes that were broadcast."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from berth.public import public
 
 
 def _asked_for(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    """Type of the first input, in the shape that the second says."""
+    """Type of the first input, in the shape that the second holds."""
     tensor, wanted = inputs
     return ((tensor.dtype.base_dtype, shape_of_value(wanted)),)
 
@@ -63,7 +63,7 @@ BROADCAST_TO = OpDef(
 
 @public("broadcast_to")
 def broadcast_to(input: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
-    """Repeat a tensor along axes of size 1, and along new ones in front, to fill a shape.
+    """Broadcast a tensor to a shape.
 
     >>> broadcast_to([1, 2], [3, 2]).numpy().tolist()
     [[1, 2], [1, 2], [1, 2]]
@@ -106,7 +106,7 @@ SUM_TO = OpDef(
 
 
 def sum_like(tensor: Any, like: Any) -> Any:
-    """Sum a tensor over the axes along which another was stretched to its shape."""
+    """Sum a tensor over the axes along which another was broadcast to its shape."""
     if tensor.dims == like.dims and is_known(like.dims):
         return tensor
     return apply(SUM_TO, (tensor, like.dims if is_known(like.dims) else shape(like)), {})

@@ -1,4 +1,4 @@
-"""Blocks of a picture as channels of its points, and back."""
+"""`space_to_depth` and `depth_to_space`: blocks of an image as channels, and the reverse."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _attrs(op: OpDef, block_size: int, data_format: str) -> dict[str, Any]:
 def space_to_depth(
     input: TensorLike, block_size: int, data_format: str = "NHWC", name: str | None = None
 ) -> Tensor:
-    """Turn each block of a picture into channels of one point.
+    """Rearrange blocks of an image into channels.
 
     >>> space_to_depth([[[[1], [2]], [[3], [4]]]], 2).numpy().tolist()
     [[[[1, 2, 3, 4]]]]
@@ -129,7 +129,7 @@ def space_to_depth(
 def space_to_depth_v1(
     input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Turn each block of a picture into channels of one point, as `space_to_depth`.
+    """Rearrange blocks of an image into channels, with TensorFlow 1's argument names.
 
     >>> space_to_depth_v1([[[[1], [2]], [[3], [4]]]], 2).numpy().tolist()
     [[[[1, 2, 3, 4]]]]
@@ -141,7 +141,7 @@ def space_to_depth_v1(
 def depth_to_space(
     input: TensorLike, block_size: int, data_format: str = "NHWC", name: str | None = None
 ) -> Tensor:
-    """Turn the channels of each point of a picture into a block of points.
+    """Rearrange the channels of an image into blocks.
 
     >>> depth_to_space([[[[1, 2, 3, 4]]]], 2).numpy().tolist()
     [[[[1], [2]], [[3], [4]]]]
@@ -155,7 +155,7 @@ def depth_to_space(
 def depth_to_space_v1(
     input: TensorLike, block_size: int, name: str | None = None, data_format: str = "NHWC"
 ) -> Tensor:
-    """Turn the channels of each point of a picture into a block, as `depth_to_space`.
+    """Rearrange the channels of an image into blocks, with TensorFlow 1's argument names.
 
     >>> depth_to_space_v1([[[[1, 2, 3, 4]]]], 2).numpy().tolist()
     [[[[1], [2]], [[3], [4]]]]

@@ -1,4 +1,4 @@
-"""Tensors of one value and of equal steps: `fill`, `zeros`, `ones`, `range`."""
+"""`fill`, `zeros`, `ones`, `zeros_like`, `ones_like` and `range`."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ FILL = OpDef(
 
 @public("fill")
 def fill(dims: Any, value: TensorLike, name: str | None = None) -> Tensor:
-    """Make a tensor of a shape, full of one value.
+    """Tensor of a shape, filled with one value.
 
     >>> fill([2, 2], 7).numpy().tolist()
     [[7, 7], [7, 7]]
@@ -101,7 +101,7 @@ def _fill_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("zeros")
 def zeros(shape: ShapeLike, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
-    """Make a tensor of a shape, full of zeros; of empty strings, for strings.
+    """Tensor of zeros; of empty strings, for strings.
 
     >>> zeros([2], "int32").numpy().tolist()
     [0, 0]
@@ -113,7 +113,7 @@ def zeros(shape: ShapeLike, dtype: DTypeLike = float32, name: str | None = None)
 
 @public("ones")
 def ones(shape: ShapeLike, dtype: DTypeLike = float32, name: str | None = None) -> Tensor:
-    """Make a tensor of a shape, full of ones.
+    """Tensor of ones.
 
     >>> ones([2]).numpy().tolist()
     [1.0, 1.0]
@@ -176,7 +176,7 @@ ZEROS_LIKE = OpDef(
 def zeros_like(
     tensor: TensorLike, dtype: DTypeLike = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Make a tensor of zeros in the shape of another.
+    """Tensor of zeros in the shape of another, with TensorFlow 1's argument names.
 
     >>> zeros_like([5, 6]).numpy().tolist()
     [0, 0]
@@ -195,7 +195,7 @@ def zeros_like(
 def ones_like(
     tensor: TensorLike, dtype: DTypeLike = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
-    """Make a tensor of ones in the shape of another.
+    """Tensor of ones in the shape of another, with TensorFlow 1's argument names.
 
     >>> ones_like([5, 6]).numpy().tolist()
     [1, 1]
@@ -216,7 +216,7 @@ def ones_like(
 def zeros_like_v2(
     input: TensorLike, dtype: DTypeLike = None, name: str | None = None
 ) -> Tensor:
-    """Make a tensor of zeros in the shape of another.
+    """Tensor of zeros in the shape of another.
 
     >>> zeros_like_v2([5, 6], "float32").numpy().tolist()
     [0.0, 0.0]
@@ -226,7 +226,7 @@ def zeros_like_v2(
 
 @public_v2("ones_like")
 def ones_like_v2(input: TensorLike, dtype: DTypeLike = None, name: str | None = None) -> Tensor:
-    """Make a tensor of ones in the shape of another.
+    """Tensor of ones in the shape of another.
 
     >>> ones_like_v2([5, 6], "float32").numpy().tolist()
     [1.0, 1.0]
@@ -284,7 +284,7 @@ _RANGE_TYPES = (int32, int64, float32, float64)
 def range(
     start: Any, limit: Any = None, delta: Any = 1, dtype: DTypeLike = None, name: str = "range"
 ) -> Tensor:
-    """Count from start towards limit in steps; from 0 to the only argument, if it is one.
+    """Sequence of numbers from `start` up to, and without, `limit`, in steps of `delta`.
 
     >>> range(3).numpy().tolist(), range(5, 1, -2).numpy().tolist()
     ([0, 1, 2], [5, 3])

@@ -1,4 +1,4 @@
-"""Elements chosen by index or by truth."""
+"""`gather` and `where`: elements selected by index or by condition."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _gathered(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 
 
 def _batch_axes(batch_dims: int, rank: int) -> int:
-    """Return how many of the first axes of the indices number a batch."""
+    """Return how many of the first axes of the indices are batch axes."""
     if not -rank <= batch_dims <= rank:
         raise ValueError(
             f"Expected batch_dims in the range [{-rank}, {rank}], but got {batch_dims}"
@@ -83,7 +83,7 @@ def _check_batch(params: Dims, indices: Dims, axis: int, n_batch: int) -> None:
 def _gather_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for room to widen the indices in: arrays are taken from by 64-bit ones.
+    """Scratch memory for indices as int64, which NumPy's `take` needs.
 
     Those of a batch are numbered through, for each element of the axes before the one that
     is taken from.
@@ -124,7 +124,7 @@ def _gather(
 
 
 def _bind_batch(launch: Launch, axis: int, n_batch: int, mode: tuple[str, ...]) -> Call:
-    """Bind taking from a batch as from one long list: its rows are numbered through."""
+    """Bind a gather from a batch as one from a list of all its rows."""
     params, indices, _ = launch.inputs
     out, (numbers, starts) = launch.outputs[0], launch.scratch
     between = (1,) * (axis - n_batch)
@@ -186,7 +186,7 @@ def gather(
     axis: SupportsIndex | Tensor | None = None,
     batch_dims: int = 0,
 ) -> Tensor:
-    """Take the elements, or rows, at indices along an axis, by default the first.
+    """Gather slices along an axis, with TensorFlow 1's argument names.
 
     With `batch_dims`, so many first axes of both number a batch: indices of one member are
     taken from the same member. The axis is then by default the next one.
@@ -219,7 +219,7 @@ def gather_v2(
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Take the elements, or rows, at indices along an axis, as `gather`.
+    """Gather slices along an axis.
 
     >>> gather_v2([[5, 6], [7, 8]], [1, 1, 0], axis=1).numpy().tolist()
     [[6, 6, 5], [8, 8, 7]]
@@ -255,7 +255,7 @@ def _gradient_of_rows(params: Any, indices: Any, grad: Any) -> Any:
 
 
 def _gradient_along(params: Any, indices: Any, grad: Any, axis: int, n_batch: int) -> Any:
-    """Sum the gradients of the elements that were taken, by where they were taken from.
+    """Sum the gradients of the gathered slices, by the index they were gathered from.
 
     The axes up to this one are flattened into one, so that it is a segment sum.
     """
@@ -286,7 +286,7 @@ def _bind_where(launch: Launch) -> Call:
 
 
 def _where(xp: Any, condition: Any, out: Any) -> None:
-    """Write down where the condition holds; how often is known, and `out` as large."""
+    """Write the indices of the true elements; their number is known, and `out` as large."""
     for axis, positions in enumerate(condition.nonzero() if condition.ndim else ()):
         xp.copyto(out[:, axis], positions)
 
@@ -311,7 +311,7 @@ def where(
     y: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Choose elements of x where a condition holds, else of y; without them, say where.
+    """Select elements by a condition, or find its true elements; `x` and `y` do not broadcast.
 
     All have one shape, or the condition is a vector that chooses rows.
 
@@ -335,7 +335,7 @@ def where_v2(
     y: TensorLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Choose as `where`, of tensors that broadcast to one shape.
+    """Select elements by a condition, or find its true elements; the arguments broadcast.
 
     >>> where_v2([[True], [False]], [1, 2], 0).numpy().tolist()
     [[1, 2], [0, 0]]

@@ -1,4 +1,4 @@
-"""Points of a grid: equal steps, all pairs, the first so many."""
+"""`linspace`, `meshgrid`, `sequence_mask` and `unravel_index`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from berth.public import public, public_v1
 @public("linspace")
 @public_v1("lin_space")
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int = 0) -> Tensor:
-    """Go from start to stop in equal steps, both included: `num` points, along a new axis.
+    """Evenly spaced values from `start` to `stop`, both included, along a new axis.
 
     >>> linspace(0.0, 3.0, 4).numpy().tolist()
     [0.0, 1.0, 2.0, 3.0]
@@ -64,7 +64,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: int
 
 
 def _steps(begin: Any, end: Any, num: Any, axis: int) -> Tensor:
-    """Go from one tensor to another along an axis that has size 1 in both."""
+    """Interpolate between two tensors along an axis that has size 1 in both."""
     dtype, rank = begin.dtype.base_dtype, len(begin.dims)
     axis %= rank
     if is_integer(num) and int(num) < 0:
@@ -86,7 +86,7 @@ def _steps(begin: Any, end: Any, num: Any, axis: int) -> Tensor:
 
 @public("meshgrid")
 def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
-    """Spread vectors over a grid: one tensor for each, with its value at every point.
+    """Coordinate grids from coordinate vectors.
 
     The first two axes are exchanged, as in a picture (`indexing` "xy"), unless it is "ij".
 
@@ -124,7 +124,7 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
 def sequence_mask(
     lengths: Any, maxlen: Any = None, dtype: DTypeLike = bool_, name: str | None = None
 ) -> Tensor:
-    """Make rows that are true at their first elements: as many as `lengths` say.
+    """Mask tensor: the first `lengths` elements of each row are true.
 
     >>> sequence_mask([1, 3], 4).numpy().tolist()
     [[True, False, False, False], [True, True, True, False]]
@@ -198,7 +198,7 @@ UNRAVEL_INDEX = OpDef(
 
 @public("unravel_index")
 def unravel_index(indices: TensorLike, dims: Any, name: str | None = None) -> Tensor:
-    """Turn numbers of elements into coordinates: a row of the result for each axis.
+    """Convert flat indices into coordinates, one row of the result for each axis.
 
     >>> unravel_index([2, 5], [2, 3]).numpy().tolist()
     [[0, 1], [2, 2]]

@@ -1,4 +1,4 @@
-"""Gradients of which most rows are zero: the others, and where they belong."""
+"""`IndexedSlices`: sparse gradients, as slices and their indices."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from berth.public import public, public_v1
 
 @public_v1("IndexedSlicesValue")
 class IndexedSlicesValue(NamedTuple):
-    """What a session gives back for `IndexedSlices`: the arrays."""
+    """Value of `IndexedSlices` in a session: NumPy arrays."""
 
     values: Any
     indices: Any
@@ -26,7 +26,7 @@ class IndexedSlicesValue(NamedTuple):
 
 @public("IndexedSlices")
 class IndexedSlices:
-    """Rows of a larger tensor, `values`, and their numbers in it, `indices`.
+    """Sparse gradient: some slices of a larger tensor (`values`), and their `indices` in it.
 
     A row may be there several times; it counts as the sum then. Where a tensor is wanted it
     becomes one, with zeros in all other rows.
@@ -39,11 +39,11 @@ class IndexedSlices:
 
     @property
     def parts(self) -> tuple[Any, Any, Any]:
-        """The rows, their numbers, and the shape of the larger tensor, if it is known."""
+        """Values, indices, and the shape of the larger tensor, if it is known."""
         return self.values, self.indices, self.dense_shape
 
     def mapped(self, function: Callable[[Any], Any]) -> IndexedSlices:
-        """Return one of what a function makes of its parts."""
+        """Apply a function to values, indices and shape."""
         return IndexedSlices(*(p if p is None else function(p) for p in self.parts))
 
     @property
@@ -73,7 +73,7 @@ class IndexedSlices:
         return self.values.name
 
     def as_tensor(self) -> Any:
-        """Return the larger tensor."""
+        """Convert to the dense tensor."""
         if self.dense_shape is None:
             raise ValueError(
                 f"Tensor conversion requested for IndexedSlices without dense_shape: {self!r}"
@@ -91,7 +91,7 @@ class IndexedSlices:
 
 
 def total(parts: Sequence[Any]) -> Any:
-    """Add gradients of one tensor up; None if there are none."""
+    """Sum of the gradients of one tensor; None if there are none."""
     if not parts:
         return None
     if len(parts) == 1:
@@ -102,7 +102,7 @@ def total(parts: Sequence[Any]) -> Any:
 
 
 def _joined(parts: Sequence[IndexedSlices]) -> IndexedSlices:
-    """Put the rows of several together, and leave it to others to add them up."""
+    """Concatenate the slices of several; equal indices are not summed here."""
     numbers = [part.indices for part in parts]
     if len({number.dtype for number in numbers}) > 1:
         numbers = [cast(number, int64) for number in numbers]
@@ -112,5 +112,5 @@ def _joined(parts: Sequence[IndexedSlices]) -> IndexedSlices:
 
 
 def as_dense(grad: Any) -> Any:
-    """Return a gradient as a tensor."""
+    """Convert a gradient to a dense tensor."""
     return grad.as_tensor() if isinstance(grad, IndexedSlices) else grad

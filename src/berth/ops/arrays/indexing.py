@@ -1,4 +1,4 @@
-"""``tensor[…]``: Python's indices as the numbers and masks of a strided slice, and masks."""
+"""``tensor[…]`` as a strided slice, and `boolean_mask`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MASKS = ("begin_mask", "ellipsis_mask", "end_mask", "new_axis_mask", "shrink_ax
 
 
 class Numbers:
-    """An index of Python's, as numbers and masks."""
+    """A Python index as begin, end, strides and masks of a strided slice."""
 
     def __init__(self, key: Any) -> None:
         self.begin: list[Any] = []
@@ -42,7 +42,7 @@ class Numbers:
             self._add(part)
 
     def tensors(self) -> list[Any]:
-        """Return where it begins and ends and its strides, each as a tensor."""
+        """Return begin, end and strides, each as a tensor."""
         parts = (self.begin, self.end, self.strides)
         dtype = next((type_of(n) for part in parts for n in part if type_of(n)), None)
         if dtype is None:
@@ -86,7 +86,7 @@ def _check_part(part: Any) -> None:
 
 
 def getitem(tensor: Any, key: Any) -> Tensor:
-    """Do what ``tensor[key]`` does."""
+    """Index a tensor: ``tensor[key]``."""
     if (
         type_of(key) is bool_
         or getattr(key, "dtype", None) == np.bool_
@@ -110,7 +110,7 @@ def _stacked(numbers: list[Any], dtype: DType) -> Any:
 def boolean_mask(
     tensor: TensorLike, mask: Any, name: str = "boolean_mask", axis: int | None = None
 ) -> Tensor:
-    """Keep the elements, or rows, where a mask is true.
+    """Select the elements, or slices, where a mask is true, with TensorFlow 1's argument names.
 
     >>> boolean_mask([1, 2, 3], [True, False, True]).numpy().tolist()
     [1, 3]
@@ -135,7 +135,7 @@ def boolean_mask(
 def boolean_mask_v2(
     tensor: TensorLike, mask: Any, axis: int | None = None, name: str = "boolean_mask"
 ) -> Tensor:
-    """Keep the elements, or rows, where a mask is true.
+    """Select the elements, or slices, where a mask is true.
 
     >>> boolean_mask_v2([[1, 2], [3, 4]], [False, True], axis=1).numpy().tolist()
     [[2], [4]]

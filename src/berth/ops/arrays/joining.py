@@ -1,4 +1,4 @@
-"""Joining and splitting."""
+"""`concat`, `stack`, `unstack` and `split`."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ CONCAT = OpDef(
 
 @public("concat")
 def concat(values: TensorList, axis: AxisLike, name: str = "concat") -> Tensor:
-    """Join tensors along an axis that they have.
+    """Concatenate tensors along an existing axis.
 
     >>> concat([[[1, 2]], [[3, 4]]], 1).numpy().tolist()
     [[1, 2, 3, 4]]
@@ -129,7 +129,7 @@ def _concat_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("stack")
 def stack(values: TensorList, axis: int = 0, name: str = "stack") -> Tensor:
-    """Join tensors of one shape along a new axis.
+    """Stack tensors of one shape along a new axis.
 
     >>> stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
     [[1, 3], [2, 4]]
@@ -192,7 +192,7 @@ UNPACK = OpDef(
 def unstack(
     value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack"
 ) -> list[Tensor]:
-    """Split a tensor along an axis into tensors without that axis.
+    """Unstack a tensor along an axis into tensors of one rank less.
 
     >>> [part.numpy().tolist() for part in unstack([[1, 2], [3, 4]])]
     [[1, 2], [3, 4]]
@@ -342,7 +342,7 @@ def split(
     num: int | None = None,
     name: str = "split",
 ) -> list[Tensor]:
-    """Split a tensor along an axis: into equal parts, or into parts of given sizes.
+    """Split a tensor along an axis into equal parts, or into parts of given sizes.
 
     >>> [part.numpy().tolist() for part in split([1, 2, 3], [1, 2])]
     [[1], [2, 3]]

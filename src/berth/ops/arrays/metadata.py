@@ -1,4 +1,4 @@
-"""What is known of a tensor without its values: shape, size, rank.
+"""`shape`, `size` and `rank` of tensors.
 
 Where a shape is known in full while the graph is built, the answer is a constant.
 """
@@ -97,7 +97,7 @@ RANK = OpDef(
 
 @public_v1("shape")
 def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = None) -> Tensor:
-    """Return the shape of a tensor, as a vector.
+    """Shape of a tensor as a vector, with TensorFlow 1's argument names.
 
     >>> shape([[1, 2, 3]]).numpy().tolist()
     [1, 3]
@@ -109,7 +109,7 @@ def shape(input: TensorLike, name: str | None = None, out_type: DTypeLike = None
 
 @public_v2("shape")
 def shape_v2(input: TensorLike, out_type: DTypeLike = None, name: str | None = None) -> Tensor:
-    """Return the shape of a tensor, as a vector.
+    """Shape of a tensor as a vector.
 
     >>> shape_v2([[1, 2, 3]], "int64").numpy().tolist()
     [1, 3]
@@ -119,7 +119,7 @@ def shape_v2(input: TensorLike, out_type: DTypeLike = None, name: str | None = N
 
 @public_v1("size")
 def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = None) -> Tensor:
-    """Return how many elements a tensor has.
+    """Number of elements of a tensor, with TensorFlow 1's argument names.
 
     >>> int(size([[1, 2, 3], [4, 5, 6]]).numpy())
     6
@@ -131,7 +131,7 @@ def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = None)
 
 @public_v2("size")
 def size_v2(input: TensorLike, out_type: DTypeLike = None, name: str | None = None) -> Tensor:
-    """Return how many elements a tensor has.
+    """Number of elements of a tensor.
 
     >>> int(size_v2([[1, 2, 3], [4, 5, 6]], "int64").numpy())
     6
@@ -141,7 +141,7 @@ def size_v2(input: TensorLike, out_type: DTypeLike = None, name: str | None = No
 
 @public("rank")
 def rank(input: TensorLike, name: str | None = None) -> Tensor:
-    """Return how many axes a tensor has.
+    """Rank of a tensor: its number of axes.
 
     >>> int(rank([[1, 2, 3]]).numpy())
     2
@@ -150,7 +150,7 @@ def rank(input: TensorLike, name: str | None = None) -> Tensor:
 
 
 def axis_size(tensor: Any, axis: int) -> Any:
-    """Return the size of an axis: a number where it is known, else a tensor."""
+    """Size of an axis: an int where it is known, else a tensor."""
     known = tensor.dims[axis] if tensor.dims else None
     return shape(tensor)[axis] if known is None else known
 

@@ -1,7 +1,7 @@
-"""Padding with what is inside: a tensor goes on beyond its edges as in a mirror.
+"""`mirror_pad`: padding with a tensor's own reflection, and its gradient.
 
 The edge itself is repeated (mode SYMMETRIC) or not (REFLECT). Borders are filled axis by
-axis, so that corners are mirrored twice; the gradient goes the same way back.
+axis, so that corners are mirrored twice; the gradient folds them in the reverse order.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _resized(dims: Dims, widths: list[list[int]] | None, sign: int) -> Dims:
 def _pairs(
     padded: Any, paddings: Any, sizes: Sequence[int], mode: str
 ) -> Iterator[tuple[Any, Any]]:
-    """Go through the borders of a padded array, each with the part that it is the mirror of."""
+    """Go through the borders of a padded array, each with the part that it mirrors."""
     offset = 1 if mode == "REFLECT" else 0
     widths = [(int(before), int(after)) for before, after in paddings]
     whole = [slice(b, b + size) for (b, _), size in zip(widths, sizes, strict=True)]
@@ -121,7 +121,7 @@ def _bind_cut(launch: Launch) -> Call:
 
 
 def _fold(xp: Any, copy: Any, padded: Any, pairs: Any, out: Any, inside: Any) -> None:
-    """Add each border to what it is the mirror of, the last one first."""
+    """Add each border to the part that it mirrors, the last axis first."""
     xp.copyto(copy, padded)
     for border, mirrored in pairs:
         xp.add(mirrored, border, mirrored)
@@ -163,7 +163,7 @@ MIRROR_PAD_GRAD = OpDef(
 
 
 def mirror_pad(input: Any, paddings: Any, mode: str, name: str | None = None) -> Tensor:
-    """Go on beyond the edges of a tensor as in a mirror, so far along each axis.
+    """Pad a tensor with its own reflection at each edge.
 
     >>> mirror_pad([1, 2, 3], [[2, 1]], "REFLECT").numpy().tolist()
     [3, 2, 1, 2, 3, 2]
@@ -174,7 +174,7 @@ def mirror_pad(input: Any, paddings: Any, mode: str, name: str | None = None) ->
 
 
 def fold_mirrors(input: Any, paddings: Any, mode: str, name: str | None = None) -> Any:
-    """Add the borders that `mirror_pad` made to what they are mirrors of.
+    """Add the borders that `mirror_pad` made to the elements they reflect: its gradient.
 
     >>> fold_mirrors([1, 10, 100], [[1, 0]], "SYMMETRIC").numpy().tolist()
     [11, 100]

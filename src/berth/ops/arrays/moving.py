@@ -1,4 +1,4 @@
-"""Repeating, padding, turning: elements move, and stay what they are."""
+"""`tile`, `pad` and `transpose`."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ TILE = OpDef(
 
 @public("tile")
 def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
-    """Repeat a tensor along each axis, so many times.
+    """Tile a tensor: repeat it along each axis.
 
     >>> tile([[1, 2]], [2, 2]).numpy().tolist()
     [[1, 2, 1, 2], [1, 2, 1, 2]]
@@ -86,7 +86,7 @@ def tile(input: TensorLike, multiples: Any, name: str | None = None) -> Tensor:
 
 @gradient(TILE)
 def _tile_gradient(op: RecordedOp, grad: Any) -> Any:
-    """Sum over the copies, with the number of the copy as an axis of its own."""
+    """Sum over the copies, which are an axis of their own here."""
     x, multiples = op.inputs
     by_copy: Any
     if multiples.value is not None and is_known(x.dims):
@@ -181,7 +181,7 @@ def pad(
     name: str | None = None,
     constant_values: TensorLike = 0,
 ) -> Tensor:
-    """Put so many elements of one value before and after a tensor, along each axis.
+    """Pad a tensor along each axis, with TensorFlow 1's argument names.
 
     In the modes REFLECT and SYMMETRIC, the tensor goes on as in a mirror instead, without
     and with its edge.
@@ -212,7 +212,7 @@ def pad_v2(
     constant_values: TensorLike = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Put so many elements before and after a tensor, along each axis, as `pad`.
+    """Pad a tensor along each axis: with a constant, or with its own reflection.
 
     >>> pad_v2([1, 2], [[1, 1]], constant_values=9).numpy().tolist()
     [9, 1, 2, 9]
@@ -289,7 +289,7 @@ TRANSPOSE = OpDef(
 def transpose(
     a: TensorLike, perm: Any = None, name: str = "transpose", conjugate: bool = False
 ) -> Tensor:
-    """Put the axes of a tensor in another order, by default in the reverse.
+    """Transpose a tensor: permute its axes, with TensorFlow 1's argument names.
 
     >>> transpose([[1, 2, 3], [4, 5, 6]]).numpy().tolist()
     [[1, 4], [2, 5], [3, 6]]
@@ -310,7 +310,7 @@ def transpose(
 def transpose_v2(
     a: TensorLike, perm: Any = None, conjugate: bool = False, name: str = "transpose"
 ) -> Tensor:
-    """Put the axes of a tensor in another order, by default in the reverse, as `transpose`.
+    """Transpose a tensor: permute its axes, by default in reverse.
 
     >>> transpose_v2([[1j, 2]], conjugate=True).numpy().tolist()
     [[-1j], [(2-0j)]]

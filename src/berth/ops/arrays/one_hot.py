@@ -50,7 +50,7 @@ def _one_hot_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]
 def _one_hot_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for the numbers of the classes, and for a mask."""
+    """Scratch memory for the class indices, and for a mask."""
     dims = outputs[0][1]
     return ((int64, (int(inputs[1].value),)), (bool_, dims))
 

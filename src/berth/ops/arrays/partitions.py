@@ -1,4 +1,4 @@
-"""Rows dealt out by number, and put together again."""
+"""`dynamic_partition`, `dynamic_stitch` and `invert_permutation`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _partition_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputTyp
 
 
 def _rest(data: Dims, numbers: Dims, name: str) -> Dims:
-    """Return the shape of a row; ShapeMismatch unless there is one for each number."""
+    """Return the shape of a row; ShapeMismatch unless there is one for each partition index."""
     if data is None or numbers is None:
         return None
     at_run = (
@@ -104,7 +104,7 @@ DYNAMIC_PARTITION = OpDef(
 def dynamic_partition(
     data: TensorLike, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Any]:
-    """Deal the rows of a tensor out to several, by the number that each row has.
+    """Partition the rows of a tensor by index into several tensors.
 
     >>> small, large = dynamic_partition([1, 20, 3], [0, 1, 0], 2)
     >>> small.numpy().tolist(), large.numpy().tolist()
@@ -118,7 +118,7 @@ def dynamic_partition(
 
 @gradient(DYNAMIC_PARTITION)
 def _dynamic_partition_gradient(op: RecordedOp, *grads: Any) -> Any:
-    """Stitch the rows together again, by where they came from."""
+    """Stitch the gradients of the partitions into the order of the rows."""
     data, partitions = op.inputs
     indices = reshape(arrays.filling.range(size_of(partitions)), shape_of(partitions))
     of_partitions = dynamic_partition(indices, partitions, len(grads))
@@ -161,7 +161,7 @@ DYNAMIC_STITCH = OpDef(
 
 @public("dynamic_stitch")
 def dynamic_stitch(indices: TensorList, data: TensorList, name: str | None = None) -> Tensor:
-    """Put rows of several tensors together, each at the place that its index says.
+    """Interleave slices of several tensors into one, each at its index.
 
     Where a place is named twice, the last row counts; where none names it, there are zeros.
 
@@ -187,12 +187,12 @@ def _dynamic_stitch_gradient(op: RecordedOp, grad: Any) -> Any:
 
 
 def _refused(message: str, at_run: str) -> Exception:
-    """Make the error that the operation itself would: it has the tensors joined already."""
+    """Return the error that the operation would raise: the tensors are joined already."""
     return InvalidArgumentError(None, None, at_run) if is_eager() else ValueError(message)
 
 
 def _as_rows(tensor: Any, numbers: Any) -> Any:
-    """Make a list of rows of a tensor: one for each of the numbers."""
+    """Flatten a tensor into rows, one for each index."""
     try:
         _rest(tensor.dims, numbers.dims, "indices")
     except ShapeMismatch as error:
@@ -256,7 +256,7 @@ INVERT_PERMUTATION = OpDef(
 @public("math.invert_permutation")
 @public_v1("invert_permutation")
 def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
-    """Turn an order round: say for each element where it has gone.
+    """Inverse of a permutation.
 
     >>> invert_permutation([2, 0, 1]).numpy().tolist()
     [1, 2, 0]

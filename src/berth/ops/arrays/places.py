@@ -1,6 +1,6 @@
-"""Places that indices name: what shapes must fit there, and which index names none.
+"""Checks of indices: shapes of updates, and indices out of bounds.
 
-A number names a row of a tensor. A vector of K numbers names an element of its first K axes.
+An index selects a row of a tensor, a vector of K indices an element of its first K axes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from berth.ops.shape import Dims, Known, bracketed
 
 
 def check_updates(dims: Dims, indices: Dims, updates: Dims) -> None:
-    """Raise ShapeMismatch unless there is an update for each vector, as large as what it names.
+    """Raise ShapeMismatch unless there is an update of the right shape for each index vector.
 
     Vectors that are too long for the shape are left to `check_depth`, in a run.
     """
@@ -32,7 +32,7 @@ def check_updates(dims: Dims, indices: Dims, updates: Dims) -> None:
 
 
 def check_depth(shape: Known, indices: Known, updates: Known) -> None:
-    """Raise InvalidArgumentError if vectors have more numbers than there are axes."""
+    """Raise InvalidArgumentError if index vectors are longer than the rank of the tensor."""
     n_outer, n_axes = len(indices) - 1, indices[-1]
     if n_axes > len(shape):
         raise InvalidArgumentError(
@@ -54,7 +54,7 @@ def _must_match(a: Dims, b: Dims, what: str, other: str) -> None:
 
 
 def no_element(indices: Any, shape: Known, what: str = "shape") -> InvalidArgumentError:
-    """Complain about the first vector of indices that names nothing in a shape."""
+    """Return the error for the first index vector that is out of bounds."""
     sizes = shape[: indices.shape[-1]]
     vectors = np.asarray(indices.tolist()).reshape(-1, len(sizes))
     outside = ((vectors < 0) | (vectors >= np.array(sizes))).any(axis=1)
@@ -65,7 +65,7 @@ def no_element(indices: Any, shape: Known, what: str = "shape") -> InvalidArgume
 
 
 def no_row(indices: Any, n_rows: int, name: str = "indices") -> InvalidArgumentError:
-    """Complain about the first number that names none of so many rows."""
+    """Return the error for the first index that is out of bounds."""
     numbers = np.asarray(indices.tolist())
     first = tuple(np.argwhere((numbers < 0) | (numbers >= n_rows))[0])
     place = f"{name}[{','.join(str(n) for n in first)}]" if first else name

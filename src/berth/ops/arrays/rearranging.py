@@ -1,4 +1,4 @@
-"""Elements in another order: turned round, rolled, repeated, cut into blocks."""
+"""`reverse`, `reverse_sequence`, `roll` and `repeat`."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ REVERSE = OpDef(
 @public("reverse")
 @public_v1("reverse_v2")
 def reverse(tensor: TensorLike, axis: AxisLike, name: str | None = None) -> Tensor:
-    """Turn a tensor round along axes.
+    """Reverse a tensor along axes.
 
     >>> reverse([[1, 2], [3, 4]], [1]).numpy().tolist()
     [[2, 1], [4, 3]]
@@ -157,7 +157,7 @@ def reverse_sequence(
     batch_axis: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Turn the first elements along an axis round: so many for each member of a batch.
+    """Reverse the first `seq_lengths` elements of each sequence of a batch.
 
     >>> reverse_sequence([[1, 2, 3], [4, 5, 6]], [2, 3], seq_axis=1).numpy().tolist()
     [[2, 1, 3], [6, 5, 4]]
@@ -178,7 +178,7 @@ def reverse_sequence_v1(
     seq_dim: int | None = None,
     batch_dim: int | None = None,
 ) -> Tensor:
-    """Turn the first elements along an axis round, as `reverse_sequence`.
+    """Reverse the first elements of each sequence, with TensorFlow 1's argument names.
 
     >>> reverse_sequence_v1([[1, 2], [3, 4]], [1, 2], seq_dim=1).numpy().tolist()
     [[1, 2], [4, 3]]
@@ -230,7 +230,7 @@ def _bind_roll(launch: Launch) -> Call:
 
 
 def _halves(shift: int, size: int) -> list[tuple[slice, slice]]:
-    """Say what comes from where along one axis: nearly all moves on, the end to the start."""
+    """Return the slices of a roll along one axis: what is shifted, and what wraps around."""
     moved = slice(shift, size), slice(0, size - shift)
     return [moved, (slice(0, shift), slice(size - shift, size))] if shift else [moved]
 
@@ -252,7 +252,7 @@ ROLL = OpDef(
 
 @public("roll")
 def roll(input: TensorLike, shift: Any, axis: AxisLike, name: str | None = None) -> Tensor:
-    """Move elements along axes; what leaves at one end comes in at the other.
+    """Roll the elements of a tensor along axes; those beyond the end wrap around.
 
     >>> roll([1, 2, 3, 4], 1, 0).numpy().tolist()
     [4, 1, 2, 3]
@@ -273,7 +273,7 @@ def _roll_gradient(op: RecordedOp, grad: Any) -> Any:
 def repeat(
     input: TensorLike, repeats: Any, axis: int | None = None, name: str | None = None
 ) -> Tensor:
-    """Repeat each element along an axis: all as often, or each as often as `repeats` says.
+    """Repeat the elements of a tensor along an axis.
 
     Without an axis, the elements are put in one row first.
 

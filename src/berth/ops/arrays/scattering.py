@@ -1,8 +1,8 @@
-"""Rows taken from, and put to, places that are named by vectors of indices.
+"""`gather_nd`, `scatter_nd` and `tensor_scatter_nd_*`: slices by vectors of indices.
 
-The last axis of `indices` holds such vectors. One of K numbers names an element of the first
-K axes of a tensor: a number if the tensor has no more axes, else a row of what is left. A
-kernel turns the vectors into numbers of rows, in scratch memory, and checks them there.
+The last axis of `indices` holds the vectors. One of K indices selects along the first K axes
+of a tensor: a scalar if the tensor has no more axes, else a slice. A kernel converts the
+vectors to row numbers, in scratch memory, and checks them there.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from berth.public import public, public_v1, public_v2
 
 
 def _room(position: int) -> ScratchShapes:
-    """Ask for room for the numbers of rows, where the indices are the input at a position."""
+    """Scratch memory for row numbers, where the indices are the input at a position."""
 
     def scratch(
         inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
@@ -63,7 +63,7 @@ def _room(position: int) -> ScratchShapes:
 def _number_rows(
     xp: Any, indices: Any, sizes: Sequence[int], numbers: Any, complain: Any
 ) -> None:
-    """Write the number of the row that each vector of indices names."""
+    """Convert index vectors to row numbers."""
     numbers[...] = 0
     for axis, size in enumerate(sizes):
         column = indices[..., axis]
@@ -142,7 +142,7 @@ GATHER_ND = OpDef(
 def gather_nd(
     params: TensorLike, indices: TensorLike, batch_dims: int = 0, name: str | None = None
 ) -> Tensor:
-    """Take the elements, or rows, that vectors of indices name.
+    """Gather slices by vectors of indices.
 
     >>> gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]]).numpy().tolist()
     [2, 3]
@@ -165,7 +165,7 @@ def gather_nd(
 def gather_nd_v1(
     params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0
 ) -> Tensor:
-    """Take the elements, or rows, that vectors of indices name.
+    """Gather slices by vectors of indices, with TensorFlow 1's argument names.
 
     >>> gather_nd_v1(["a", "b", "c"], [[2], [0]]).numpy().tolist()
     [b'c', b'a']
@@ -180,7 +180,7 @@ def _gather_nd_gradient(op: RecordedOp, grad: Any) -> Any:
 
 
 def in_batch(indices: Any, n_batch_axes: int) -> Any:
-    """Put before each vector of indices where in the batch it stands."""
+    """Prepend the batch position to each index vector."""
     sizes = shape_of(indices, out_type=indices.dtype)
     ones = [1] * (len(indices.dims) - 1)
     column = concat([sizes[:-1], ones[:1]], 0) if ones else [1]
@@ -290,7 +290,7 @@ TENSOR_SCATTER_MAX = _updating("TensorScatterMax", "maximum", REAL)
 def scatter_nd(
     indices: TensorLike, updates: TensorLike, shape: ShapeLike, name: str | None = None
 ) -> Tensor:
-    """Add up rows at the places that vectors of indices name, in a tensor of zeros.
+    """Scatter updates into a tensor of zeros; updates of equal indices are summed.
 
     >>> scatter_nd([[1], [3], [1]], [5, 6, 7], [4]).numpy().tolist()
     [0, 12, 0, 6]
@@ -308,7 +308,7 @@ def _scatter_nd_gradient(op: RecordedOp, grad: Any) -> Any:
 def tensor_scatter_nd_update(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Return a tensor with other rows at the places that vectors of indices name.
+    """Scatter updates into a copy of a tensor.
 
     Where a place is named twice, the last row counts.
 
@@ -330,7 +330,7 @@ def _update_gradient(op: RecordedOp, grad: Any) -> Any:
 def tensor_scatter_nd_add(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Return a tensor with rows added at the places that vectors of indices name.
+    """Scatter-add updates to a copy of a tensor.
 
     >>> tensor_scatter_nd_add([1, 2, 3], [[0], [0]], [10, 20]).numpy().tolist()
     [31, 2, 3]
@@ -348,7 +348,7 @@ def _add_gradient(op: RecordedOp, grad: Any) -> Any:
 def tensor_scatter_nd_sub(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Return a tensor with rows subtracted at the places that vectors of indices name.
+    """Scatter-subtract updates from a copy of a tensor.
 
     >>> tensor_scatter_nd_sub([1, 2, 3], [[0], [0]], [10, 20]).numpy().tolist()
     [-29, 2, 3]
@@ -365,7 +365,7 @@ def _sub_gradient(op: RecordedOp, grad: Any) -> Any:
 def tensor_scatter_nd_min(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Return a tensor with smaller elements put at the places that vectors of indices name.
+    """Scatter the element-wise minimum of updates and a copy of a tensor.
 
     >>> tensor_scatter_nd_min([1, 2, 3], [[0], [2]], [5, 0]).numpy().tolist()
     [1, 2, 0]
@@ -377,7 +377,7 @@ def tensor_scatter_nd_min(
 def tensor_scatter_nd_max(
     tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
 ) -> Tensor:
-    """Return a tensor with larger elements put at the places that vectors of indices name.
+    """Scatter the element-wise maximum of updates and a copy of a tensor.
 
     >>> tensor_scatter_nd_max([1, 2, 3], [[0], [2]], [5, 0]).numpy().tolist()
     [5, 2, 3]

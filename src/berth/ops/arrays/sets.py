@@ -1,4 +1,4 @@
-"""The different elements of a vector, in the order in which they first come."""
+"""`unique` and `unique_with_counts`: unique elements in the order of occurrence."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from berth.public import public
 
 
 class Unique(NamedTuple):
-    """The different elements, and for each element which of them it is."""
+    """Unique elements, and the index of each element among them."""
 
     y: Any
     idx: Any
 
 
 class UniqueWithCounts(NamedTuple):
-    """The different elements, for each element which of them it is, and how often they come."""
+    """Unique elements, the index of each element among them, and their counts."""
 
     y: Any
     idx: Any
@@ -51,7 +51,7 @@ def _counted_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]
 
 
 def _distinct(xp: Any, values: Any) -> tuple[Any, Any, Any]:
-    """Return where each different element first comes, which each is, and how often."""
+    """Return the first position, index and count of each unique element."""
     _, first, which, counts = xp.unique(
         values, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
     )
@@ -95,7 +95,7 @@ UNIQUE_WITH_COUNTS = OpDef(
 
 @public("unique")
 def unique(x: TensorLike, out_idx: Any = int32, name: str | None = None) -> Unique:
-    """Return the different elements of a vector, and for each element which of them it is.
+    """Unique elements of a vector, and the index of each element among them.
 
     >>> y, idx = unique([7, 3, 7, 5])
     >>> y.numpy().tolist(), idx.numpy().tolist()
@@ -108,7 +108,7 @@ def unique(x: TensorLike, out_idx: Any = int32, name: str | None = None) -> Uniq
 def unique_with_counts(
     x: TensorLike, out_idx: Any = int32, name: str | None = None
 ) -> UniqueWithCounts:
-    """Return the different elements of a vector, and how often each of them comes.
+    """Unique elements of a vector, the index of each element, and their counts.
 
     >>> y, idx, count = unique_with_counts([7, 3, 7, 5])
     >>> y.numpy().tolist(), count.numpy().tolist()

@@ -1,7 +1,7 @@
-"""Parts of a tensor: slices.
+"""`slice` and `strided_slice`.
 
-A strided slice is Python's own: its operation has the numbers and masks of TensorFlow's,
-and both the shape rule and the kernel turn them back into an index.
+A strided slice is an index of Python's: the operation has TensorFlow's begin, end, strides
+and masks, which the shape rule and the kernel convert to that index.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ SLICE = OpDef(
 
 @public("slice")
 def slice(input_: Any, begin: TensorLike, size: Any, name: str | None = None) -> Tensor:
-    """Cut out a part: where it begins, and its sizes; -1 for all that is left.
+    """Slice of a tensor, by `begin` and `size`; a size of -1 is all that remains.
 
     >>> slice([1, 2, 3, 4], [1], [2]).numpy().tolist()
     [2, 3]
@@ -118,7 +118,7 @@ def _slice_gradient(op: RecordedOp, grad: Any) -> Any:
 
 
 def _index(inputs: Sequence[Any], attrs: Attrs) -> list[Any]:
-    """Turn numbers and masks into Python's index. A number that is not known is `_OPEN`."""
+    """Convert begin, end, strides and masks to a Python index; an unknown number is `_OPEN`."""
     n_parts = next((len(numbers) for numbers in inputs if numbers is not None), 0)
     index: list[Any] = []
     for k in range(n_parts):
@@ -161,7 +161,7 @@ def _strided(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 
 
 def _check_lengths(numbers: Sequence[Typed]) -> None:
-    """Raise ShapeMismatch unless begin, end and strides have as many numbers."""
+    """Raise ShapeMismatch unless begin, end and strides are of one length."""
     begin, end, strides = (n.dims for n in numbers)
     if begin == end == strides:
         return
@@ -173,7 +173,7 @@ def _check_lengths(numbers: Sequence[Typed]) -> None:
 
 
 def _dims_at(dims: Sequence[int | None], index: list[Any]) -> Dims:
-    """Work out the shape of what an index cuts out."""
+    """Return the shape of the slice at an index."""
     n_taken = sum(part is not None and part is not Ellipsis for part in index)
     if n_taken > len(dims):
         message = (
@@ -214,7 +214,7 @@ def _check_index(index: int, size: int | None, axis: int) -> None:
 
 
 def part_of(tensor: Any, numbers: Sequence[Any], attrs: Attrs) -> Any:
-    """View the part of an array that an index cuts out."""
+    """View of the part of an array at an index."""
     index = _index([n.tolist() for n in numbers], attrs)
     if Ellipsis not in index:
         index.append(Ellipsis)  # or a part without axes would be no array
@@ -255,7 +255,7 @@ def strided_slice(
     var: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Cut out a part, by numbers and masks; ``tensor[...]`` is easier to read.
+    """Strided slice of a tensor, by begin, end, strides and masks, as ``tensor[...]``.
 
     >>> strided_slice([1, 2, 3, 4], [0], [4], [2]).numpy().tolist()
     [1, 3]

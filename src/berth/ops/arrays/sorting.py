@@ -1,7 +1,6 @@
-"""Elements by their size: the largest along the last axis, and all of them in order.
+"""`top_k`, `sort`, `argsort` and `in_top_k`.
 
-Sorting is taking all as the largest ones. Of equal elements the first comes first, whichever
-the direction.
+`sort` is `top_k` of all elements. The order of equal elements is kept, in both directions.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ from berth.public import public, public_v1, public_v2
 
 
 class TopK(NamedTuple):
-    """The largest elements, and where they are."""
+    """The k largest elements, and their indices."""
 
     values: Tensor
     indices: Tensor
@@ -119,7 +118,7 @@ def top_k(
     index_type: Any = int32,
     name: str | None = None,
 ) -> TopK:
-    """Return the k largest elements along the last axis, largest first, and where they are.
+    """The k largest elements along the last axis, in descending order, and their indices.
 
     >>> values, indices = top_k([3, 9, 5, 9], 2)
     >>> values.numpy().tolist(), indices.numpy().tolist()
@@ -131,7 +130,7 @@ def top_k(
 
 @gradient(TOP_K)
 def _top_k_gradient(op: RecordedOp, grad: Any, _: Any) -> Any:
-    """Scatter the gradients to where the elements were, in the flattened input."""
+    """Scatter the gradients to the indices of the elements, in the flattened input."""
     tensor, indices = op.inputs[0], op.outputs[1]
     n_elements, width = size(tensor), shape(tensor)[-1]
     n_rows = n_elements // maximum(width, 1)
@@ -149,7 +148,7 @@ def _top_k_gradient(op: RecordedOp, grad: Any, _: Any) -> Any:
 def sort(
     values: TensorLike, axis: int = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> Tensor:
-    """Put the elements along an axis in order.
+    """Sort a tensor along an axis.
 
     >>> sort([3, 1, 2]).numpy().tolist()
     [1, 2, 3]
@@ -171,7 +170,7 @@ def argsort(
     stable: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Say which element would come where if those along an axis were put in order.
+    """Indices that sort a tensor along an axis.
 
     It is always stable: of equal elements the first comes first.
 
@@ -202,7 +201,7 @@ def _backwards(values: Any) -> Tensor:
 
 
 def _in_order(values: Any, axis: int) -> TopK:
-    """Return all elements along an axis, the largest first, and where they were."""
+    """Return all elements along an axis in descending order, and their indices."""
     if axis == -1:
         return top_k(values, axis_size(values, -1))
     if values.dims is None:
@@ -240,7 +239,7 @@ def _among_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 def _among_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for room to mark what is larger."""
+    """Scratch memory to mark what is larger."""
     return ((bool_, inputs[0].dims),)
 
 
@@ -277,7 +276,7 @@ IN_TOP_K = OpDef(
 def in_top_k(
     targets: TensorLike, predictions: TensorLike, k: Any, name: str | None = None
 ) -> Tensor:
-    """Tell for each row of predictions whether the target is among the k largest.
+    """Whether the target of each row is among its k largest predictions.
 
     >>> in_top_k([0, 2], [[0.1, 0.8, 0.3], [0.2, 0.1, 0.5]], 2).numpy().tolist()
     [False, True]
@@ -289,7 +288,7 @@ def in_top_k(
 def in_top_k_v1(
     predictions: TensorLike, targets: TensorLike, k: Any, name: str | None = None
 ) -> Tensor:
-    """Tell for each row of predictions whether the target is among the k largest.
+    """Whether targets are among the k largest of each row, with TensorFlow 1's argument names.
 
     >>> in_top_k_v1([[0.1, 0.8, 0.3], [0.2, 0.1, 0.5]], [0, 2], 2).numpy().tolist()
     [False, True]

@@ -1,4 +1,4 @@
-"""Text, and functions of Python's: operations that only the CPU can run."""
+"""String operations and `py_func`, which run on the CPU only."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _write_each(array: Any, write: Callable[[Any], bytes], out: Any) -> None:
 
 
 def _writer(dtype: Any, attrs: Attrs) -> Callable[[Any], bytes]:
-    """Make the function that writes one element, as C's ``printf`` would."""
+    """Return the function that formats one element, as C's ``printf`` would."""
     if dtype.kind == "b":
         return lambda item: b"true" if item else b"false"
     width = "" if attrs["width"] < 0 else str(attrs["width"])
@@ -97,7 +97,7 @@ def as_string(
     fill: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Write each element as text.
+    """Convert each element to a string.
 
     >>> as_string([1, 2]).numpy().tolist()
     [b'1', b'2']
@@ -128,7 +128,7 @@ ADD = OpDef(
 
 
 def add_anyway(op: OpDef, x: Any, y: Any, name: str, error: Exception) -> Tensor:
-    """Add what `op` could not: strings, or a plain `y` that has not the type of `x`.
+    """Addition that `op` cannot do: of strings, or of a plain `y` of another type than `x`.
 
     The second is an error, too; but one that speaks of both types.
     """
@@ -145,7 +145,7 @@ def add_anyway(op: OpDef, x: Any, y: Any, name: str, error: Exception) -> Tensor
 
 
 def _joined_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    """Shape of those that are no scalars: these are joined to each of the others."""
+    """Shape of the inputs that are not scalars: scalars are joined to each element."""
     if any(tensor.dims is None for tensor in inputs):
         return ((string, None),)
     dims: Dims = ()
@@ -193,7 +193,7 @@ _numbers = count()
 
 
 class _Token(str):
-    """The name under which TensorFlow's graphs know a function, and the function itself."""
+    """Token of a Python function in TensorFlow's graphs, and the function itself."""
 
     __slots__ = ("function",)
 
@@ -212,7 +212,7 @@ def _bind_py_func(launch: Launch) -> Call:
 def _call(
     token: _Token, inputs: Sequence[Any], types: Sequence[DType], outputs: Sequence[Any]
 ) -> None:
-    """Call the function for outputs whose shapes somebody knows."""
+    """Call the function for outputs whose shapes are known."""
     returned = _returned(token, inputs, types)
     for position, (array, out) in enumerate(zip(returned, outputs, strict=True)):
         if array.shape != out.shape:
@@ -292,7 +292,7 @@ def py_func(
     stateful: bool = True,
     name: str | None = None,
 ) -> Tensor | list[Tensor]:
-    """Call a function of Python's, with arrays and for arrays.
+    """Call a Python function on arrays, as an operation.
 
     What it returns may have any shape; ``set_shape`` says what is known of it.
 
@@ -316,7 +316,7 @@ def py_func(
 
 
 def _call_now(func: Callable[..., Any], inp: Any) -> Any:
-    """Call a function at once; whatever it raises is the program's own."""
+    """Call a function in eager mode; its exceptions are the program's own."""
     returned = func(*(np.array(convert(value).value) for value in inp))
     values = returned if isinstance(returned, list | tuple) else [returned]
     tensors = [None if value is None else convert(value) for value in values]
@@ -331,7 +331,7 @@ def numpy_function(
     stateful: bool = True,
     name: str | None = None,
 ) -> Tensor | list[Tensor]:
-    """Call a function of Python's, with arrays and for arrays, as `py_func` does.
+    """Call a Python function on NumPy arrays, as an operation.
 
     >>> import berth as tf
     >>> numpy_function(lambda x: x + 1, [tf.constant([1, 2])], tf.int32).numpy().tolist()

@@ -1,1 +1,1 @@
-"""What runs when: waiting, choosing, checking, printing."""
+"""Control dependencies, functional ops, assertions and printing."""

@@ -1,6 +1,6 @@
-"""Assertions that compare tensors: they fail in a run, or at once where all is known.
+"""Assertions that compare tensors: at run time, or at once where the values are known.
 
-Each has two faces: TensorFlow 2's, and the older one, which can show other data.
+Each has TensorFlow 2's version, and TensorFlow 1's, which can show other data.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _asserts(holds: Any, data: Sequence[Any], summarize: int | None) -> Any:
 
 
 def _comparison(name: str, symbol: str, holds: Holds) -> tuple[Any, Any]:
-    """Make both faces of the assertion that two tensors compare, element by element."""
+    """Make the TensorFlow 2 and 1 versions of an assertion that compares two tensors."""
 
     def check(
         x: Any, y: Any, data: Any, summarize: int | None, message: str | None, scope_name: Any
@@ -49,8 +49,10 @@ def _comparison(name: str, symbol: str, holds: Holds) -> tuple[Any, Any]:
                 _compare_known(x, y, symbol, message)
             shown = [f"Condition x {symbol} y did not hold element-wise:"]
             shown += [f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
-            told = [] if message is None else [message]
-            return _asserts(holds(x, y), [*told, *(shown if data is None else data)], summarize)
+            messages = [] if message is None else [message]
+            return _asserts(
+                holds(x, y), [*messages, *(shown if data is None else data)], summarize
+            )
 
     def assertion(
         x: Any,
@@ -124,13 +126,13 @@ _NUMPY = {
 
 
 def _compare_known(x: Any, y: Any, symbol: str, message: str | None) -> None:
-    """Fail while a graph is built, if two constants do not compare."""
+    """Raise an error while a graph is built, if two constants do not compare."""
     if not _NUMPY[symbol](x.value, y.value).all():
-        told = "" if message is None else f"{message}\n"
+        prefix = "" if message is None else f"{message}\n"
         raise InvalidArgumentError(
             None,
             None,
-            f"{told}Condition x {symbol} y did not hold element-wise:\nx ({x.name}) = \n"
+            f"{prefix}Condition x {symbol} y did not hold element-wise:\nx ({x.name}) = \n"
             f"{x.value}\ny ({y.name}) = \n{y.value}",
         )
 
@@ -155,24 +157,24 @@ for _assertion in (assert_equal, assert_less, assert_greater):
 
 
 def _sign(name: str, symbol: str, holds: Holds) -> tuple[Any, Any]:
-    """Make both faces of the assertion that all elements are on one side of 0."""
+    """Make the TensorFlow 2 and 1 versions of an assertion on the sign of all elements."""
 
     def check(
         x: Any, data: Any, summarize: int | None, message: str | None, scope_name: Any
     ) -> Any:
         with scope(name, scope_name):
             x = convert(x, None, "x")
-            told = f"{message}.  " if message else ""
+            prefix = f"{message}.  " if message else ""
             condition = f"Condition x {symbol} 0 did not hold element-wise:"
             held = holds(x, 0)
             if is_eager():
                 if not bool(reduce_all(held)):
                     items = [str(item) for item in x.value.reshape(-1)]
                     raise InvalidArgumentError(
-                        None, None, f"{told}\n{condition}\nx ({_name_of(x)}) = \n{items}"
+                        None, None, f"{prefix}\n{condition}\nx ({_name_of(x)}) = \n{items}"
                     )
                 return None
-            shown = [told, condition, f"x ({x.name}) = ", x]
+            shown = [prefix, condition, f"x ({x.name}) = ", x]
             return _asserts(held, shown if data is None else data, summarize)
 
     def assertion(
@@ -217,7 +219,7 @@ def assert_near(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Fail unless x and y are nearly equal, element by element: ``atol + rtol * abs(y)`` apart.
+    """Assert that two tensors are close: differences of at most ``atol + rtol * abs(y)``.
 
     >>> assert_near([1.0], [1.0])
     """
@@ -235,7 +237,7 @@ def assert_near_v1(
     message: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Fail unless x and y are nearly equal, as `assert_near`.
+    """Assert that two tensors are close, with TensorFlow 1's argument names.
 
     >>> assert_near_v1([1.0], [1.0])
     """
@@ -246,7 +248,14 @@ def assert_near_v1(
         rtol = convert(least if rtol is None else rtol, x.dtype, "rtol")
         atol = convert(least if atol is None else atol, x.dtype, "atol")
         if data is None:
-            told = f"x and y not equal to tolerance rtol = {rtol!s}, atol = {atol!s}"
-            data = [message or "", told, f"x ({_name_of(x)}) = ", x, f"y ({_name_of(y)}) = ", y]
+            condition = f"x and y not equal to tolerance rtol = {rtol!s}, atol = {atol!s}"
+            data = [
+                message or "",
+                condition,
+                f"x ({_name_of(x)}) = ",
+                x,
+                f"y ({_name_of(y)}) = ",
+                y,
+            ]
         held = compare.less_equal(absolute(x - y), atol + rtol * absolute(y))
         return _asserts(held, data, summarize)

@@ -1,4 +1,4 @@
-"""FunctionalOps: operations that run graphs of their own, as the values of a run decide.
+"""Functional ops: `If`, `Case`, `While` and `ForEach`, which run subgraphs.
 
 Their attribute ``bodies`` holds what they may run: each has a graph, its ``outputs``, and
 says which inputs of the call it ``takes``. A call has no kernel that does anything: a run
@@ -165,7 +165,7 @@ def _kind(
 
 
 def common_dims(shapes: Sequence[Dims]) -> Dims:
-    """Return what several shapes have in common.
+    """Return the most specific shape that covers several.
 
     >>> common_dims([(2, 3), (2, 5)]), common_dims([(2,), (2, 3)])
     ((2, None), None)
@@ -225,7 +225,7 @@ def _types_after(count: int | None, attrs: Attrs) -> Sequence[OutputType]:
 
 
 def row_type(tensor: Any, count: int | None = None) -> OutputType:
-    """Return the type of all the values that a tensor has in a loop, one below the other."""
+    """Return the type of all the values of a tensor in a loop, stacked."""
     dims = tensor.dims
     return tensor.dtype.base_dtype, None if dims is None else (count, *dims)
 

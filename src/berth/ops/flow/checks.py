@@ -1,4 +1,4 @@
-"""Checks of ranks, types and numbers: at once where a graph knows enough, else in a run."""
+"""Assertions on ranks, types and finite values: at once where known, else at run time."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _check_rank(
 ) -> Any:
     with scope(name):
         x = convert(x, None, "x")
-        told = f"{message}.  " if message else ""
+        prefix = f"{message}.  " if message else ""
         label = "" if is_eager() else x.name
         known = all(isinstance(rank, int | np.integer) for rank in ranks)
         if x.dims is not None and known:
@@ -46,19 +46,19 @@ def _check_rank(
                 return no_op()
             wanted = ranks[0] if len(ranks) == 1 and "in" not in phrase else tuple(ranks)
             raise ValueError(
-                f"{told}Tensor {label} must have rank {phrase}{wanted}.  Received rank "
+                f"{prefix}Tensor {label} must have rank {phrase}{wanted}.  Received rank "
                 f"{len(x.dims)}, shape {x.shape}"
             )
         for rank in filter(is_tensor, ranks):
             assert_type(rank, int32)
         held = reduce_any([holds(rank_of(x), rank) for rank in ranks])
-        shown = [told, f"Tensor {label} must have rank {phrase}".rstrip(), *ranks]
+        shown = [prefix, f"Tensor {label} must have rank {phrase}".rstrip(), *ranks]
         shown += ["Received shape: ", shape_of(x)]
         return Assert(held, shown if data is None else data, summarize)
 
 
 def _is(have: Any, wanted: Any) -> Any:
-    """Compare ranks: numbers, or tensors, which ``==`` may tell apart by identity."""
+    """Compare ranks by value: ``==`` compares some tensors by identity."""
     return have == wanted if isinstance(have, int) else compare.equal(have, wanted)
 
 
@@ -71,7 +71,7 @@ def _is_at_least(have: Any, wanted: Any) -> Any:
 def assert_rank(
     x: TensorLike, rank: Any, message: str | None = None, name: str | None = None
 ) -> Any:
-    """Fail unless a tensor has a rank.
+    """Assert that a tensor has a rank.
 
     >>> assert_rank([1, 2], 1)
     """
@@ -87,7 +87,7 @@ def assert_rank_v1(
     message: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Fail as `assert_rank` does; in a run, with data of one's own.
+    """Assert that a tensor has a rank, with TensorFlow 1's argument names.
 
     >>> assert_rank_v1([[1]], 2)
     """
@@ -99,7 +99,7 @@ def assert_rank_v1(
 def assert_rank_at_least(
     x: TensorLike, rank: Any, message: str | None = None, name: str | None = None
 ) -> Any:
-    """Fail unless a tensor has a rank, or a higher one.
+    """Assert that a tensor has at least a rank.
 
     >>> assert_rank_at_least([[1, 2]], 1)
     """
@@ -116,7 +116,7 @@ def assert_rank_at_least_v1(
     message: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Fail as `assert_rank_at_least` does; in a run, with data of one's own.
+    """Assert that a tensor has at least a rank, with TensorFlow 1's argument names.
 
     >>> assert_rank_at_least_v1([[1]], 1)
     """
@@ -128,7 +128,7 @@ def assert_rank_at_least_v1(
 def assert_rank_in(
     x: TensorLike, ranks: Any, message: str | None = None, name: str | None = None
 ) -> Any:
-    """Fail unless a tensor has one of several ranks.
+    """Assert that a tensor has one of several ranks.
 
     >>> assert_rank_in([1, 2], [0, 1])
     """
@@ -144,7 +144,7 @@ def assert_rank_in_v1(
     message: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """Fail as `assert_rank_in` does; in a run, with data of one's own.
+    """Assert that a tensor has one of several ranks, with TensorFlow 1's argument names.
 
     >>> assert_rank_in_v1([[1]], [1, 2])
     """
@@ -157,17 +157,17 @@ def assert_rank_in_v1(
 def assert_type(
     tensor: TensorLike, tf_type: Any, message: str | None = None, name: str | None = None
 ) -> Any:
-    """Fail unless the elements of a tensor are of a type.
+    """Assert that a tensor has a type.
 
     >>> assert_type(1.0, "float32")
     """
     with scope("assert_type", name):
         tensor, wanted = convert(tensor), as_dtype(tf_type)
         if tensor.dtype.base_dtype is not wanted:
-            told = f"{message}.  " if message else ""
+            prefix = f"{message}.  " if message else ""
             label = "tensor" if is_eager() else tensor.name
             raise TypeError(
-                f"{told}{label} must be of type {wanted!r}; got {tensor.dtype.base_dtype!r}"
+                f"{prefix}{label} must be of type {wanted!r}; got {tensor.dtype.base_dtype!r}"
             )
         return no_op()
 
@@ -175,17 +175,17 @@ def assert_type(
 @public("debugging.assert_integer")
 @public_v1("assert_integer")
 def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Any:
-    """Fail unless the elements of a tensor are integers.
+    """Assert that a tensor has an integer type.
 
     >>> assert_integer([1, 2])
     """
     with scope("assert_integer", name):
         x = convert(x, None, "x")
         if not x.dtype.is_integer:
-            told = f"{message}.  " if message else ""
+            prefix = f"{message}.  " if message else ""
             label = "tensor" if is_eager() else x.name
             raise TypeError(
-                f'{told}Expected "x" to be integer type.  Found: {label} of dtype '
+                f'{prefix}Expected "x" to be integer type.  Found: {label} of dtype '
                 f"<dtype: '{x.dtype.name}'>"
             )
         return no_op()
@@ -195,7 +195,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
 def assert_scalar(
     tensor: TensorLike, message: str | None = None, name: str | None = None
 ) -> Any:
-    """Return a tensor; fail unless it has no axes.
+    """Assert that a tensor is a scalar, and return it.
 
     >>> int(assert_scalar(3))
     3
@@ -203,9 +203,11 @@ def assert_scalar(
     with scope("assert_scalar", name):
         tensor = convert(tensor)
         if tensor.dims:
-            told = f"{message or ''}"
+            prefix = f"{message or ''}"
             where = "" if is_eager() else f" for {tensor.name}"
-            raise ValueError(f"{told}Expected scalar shape{where}, saw shape: {tensor.shape}.")
+            raise ValueError(
+                f"{prefix}Expected scalar shape{where}, saw shape: {tensor.shape}."
+            )
         return tensor
 
 
@@ -213,7 +215,7 @@ def assert_scalar(
 def assert_scalar_v1(
     tensor: TensorLike, name: str | None = None, message: str | None = None
 ) -> Any:
-    """Return a tensor; fail unless it has no axes, as `assert_scalar`.
+    """Assert that a tensor is a scalar, with TensorFlow 1's argument names.
 
     >>> assert_scalar_v1(1.0).numpy().item()
     1.0
@@ -255,7 +257,7 @@ CHECK_NUMERICS = OpDef(
 @public("debugging.check_numerics")
 @public_v1("check_numerics")
 def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> Tensor:
-    """Return a tensor; a run fails if it holds infinities, or what is no number.
+    """Check a tensor for NaN and infinity when it is computed, and return it.
 
     >>> check_numerics([1.0, 2.0], "oh").numpy().tolist()
     [1.0, 2.0]
@@ -272,7 +274,7 @@ def _check_numerics_gradient(op: RecordedOp, grad: Any) -> Any:
 
 @public("debugging.assert_all_finite")
 def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> Tensor:
-    """Return a tensor; a run fails unless all of its elements are finite.
+    """Assert that all elements of a tensor are finite, and return it.
 
     >>> assert_all_finite([1.0, 2.0], "oh").numpy().tolist()
     [1.0, 2.0]
@@ -289,7 +291,7 @@ def verify_tensor_all_finite(
     x: Any = None,
     message: Any = None,
 ) -> Tensor:
-    """Return a tensor; a run fails unless all of its elements are finite.
+    """Assert that all elements are finite, with TensorFlow 1's argument names.
 
     >>> verify_tensor_all_finite([1.0, 2.0], "not finite").numpy().tolist()
     [1.0, 2.0]

@@ -1,4 +1,4 @@
-"""Operations that compute nothing: they wait, or they object."""
+"""`no_op`, `group`, `tuple` and `Assert`: operations without results of their own."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NO_OP = OpDef(
 
 @public("no_op")
 def no_op(name: str | None = None) -> Tensor:
-    """Make an operation that does nothing, to wait for others or to be waited for.
+    """No operation: it computes nothing, and serves as a control dependency.
 
     >>> no_op()
     """
@@ -50,7 +50,7 @@ def no_op(name: str | None = None) -> Tensor:
 
 @public("group")
 def group(*inputs: Any, name: str | None = None) -> Any:
-    """Make an operation that is done when all the inputs are.
+    """Group operations: an operation that finishes after all of its inputs.
 
     Inputs on several devices are gathered on each, so that devices wait for one another once.
 
@@ -94,7 +94,7 @@ def _wait_for(items: Sequence[Any], device: str, name: str | None = None) -> Ten
 
 @public_v2("tuple")
 def tuple(tensors: Any, control_inputs: Any = None, name: str | None = None) -> list[Any]:
-    """Return tensors that are there only when all of them are.
+    """Group tensors: none is available before all have been computed.
 
     >>> import berth as tf
     >>> [int(tensor) for tensor in tuple([tf.constant(1), tf.constant(2)])]
@@ -113,7 +113,7 @@ def tuple(tensors: Any, control_inputs: Any = None, name: str | None = None) -> 
 
 @public_v1("tuple")
 def tuple_v1(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
-    """Return tensors that are there only when all of them are, as `tuple`.
+    """Group tensors, with TensorFlow 1's argument names.
 
     >>> tuple_v1([1, 2])
     [1, 2]
@@ -136,7 +136,7 @@ def _assert(condition: Any, data: Sequence[Any], n_shown: int) -> None:
 
 
 def summary(array: np.ndarray[Any, Any], n_shown: int) -> str:
-    """Write the first elements of an array as TensorFlow's runtime does.
+    """Format the first elements of an array as TensorFlow's runtime does.
 
     >>> summary(np.array([[1, 2], [3, 4]]), 3), summary(np.array([0.5, 1, 2, 3]), 3)
     ('[1 2][3...]...', '0.5 1 2...')
@@ -160,7 +160,7 @@ def _nested(shape: Sequence[int], left: Iterator[Any], depth: int) -> str:
 
 
 def element_text(item: Any) -> str:
-    """Write one element as TensorFlow's runtime does."""
+    """Format one element as TensorFlow's runtime does."""
     if isinstance(item, bytes):
         return item.decode(errors="replace")
     if isinstance(item, np.bool_):
@@ -197,7 +197,7 @@ def Assert(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Any:
-    """Stop a run, and show some data, unless a condition holds.
+    """Assert that a condition is true; if not, fail and show some data.
 
     >>> import berth as tf
     >>> Assert(tf.constant(1) < 2, ["no"])

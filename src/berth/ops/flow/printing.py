@@ -1,4 +1,4 @@
-"""Printing what tensors are when they are computed: `tf.print`, and `tf.Print` of old."""
+"""`tf.print`, and TensorFlow 1's `tf.Print`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LEVELS |= {"warning": logging.WARNING, "error": logging.ERROR, "fatal": logging
 
 
 def array_text(array: np.ndarray[Any, Any], summarize: int = 3) -> str:
-    """Write an array as `tf.print` does: of each axis the first and the last elements.
+    """Format an array as `tf.print` does: the first and last elements of each axis.
 
     >>> array_text(np.arange(10)), array_text(np.array(0.5)), array_text(np.array([[1], [2]]))
     ('[0 1 2 ... 7 8 9]', '0.5', '[[1]\\n [2]]')
@@ -98,7 +98,7 @@ PRINT_V2 = OpDef(
 
 @public("print")
 def print(*inputs: Any, **kwargs: Any) -> Tensor:
-    """Print tensors, and anything else, whenever it is run: by default to ``sys.stderr``.
+    """Print tensors, and other values, when it is run: by default to ``sys.stderr``.
 
     Options are ``output_stream`` (``sys.stdout``, ``sys.stderr``, ``"file://…"``, or a function
     of `logging`), ``summarize`` (how many elements at each end of an axis, -1 for all),
@@ -133,7 +133,7 @@ def print(*inputs: Any, **kwargs: Any) -> Tensor:
 
 
 def _parts(item: Any) -> Iterator[Any]:
-    """Write a value as Python would; tensors in it stay tensors."""
+    """Format a value as Python would; tensors in it stay tensors."""
     if is_tensor(item) or hasattr(item, "as_tensor"):
         yield item
     elif isinstance(item, Mapping):
@@ -217,7 +217,7 @@ def Print(
     summarize: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Return a tensor as it is, and print some data whenever it is computed.
+    """Identity that prints some data when it is computed.
 
     >>> import berth as tf
     >>> int(Print(tf.constant(3), [tf.constant(1)], first_n=0))

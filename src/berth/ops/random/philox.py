@@ -52,7 +52,7 @@ _HALF = np.uint64(32)
 
 
 class Generator(NamedTuple):
-    """A place in a sequence of random words."""
+    """Position in a sequence of random words."""
 
     key: int
     """64 bits."""
@@ -61,7 +61,7 @@ class Generator(NamedTuple):
 
     @classmethod
     def seeded(cls, seed: int, seed2: int) -> Generator:
-        """Begin where an operation with these seeds begins. They may be negative.
+        """Start position of an operation with these seeds. They may be negative.
 
         >>> Generator.seeded(1, 2) == Generator(key=1, counter=2 << 64)
         True
@@ -69,7 +69,7 @@ class Generator(NamedTuple):
         return cls(seed & _LOW64, (seed2 & _LOW64) << 64)
 
     def after(self, n_samples: int) -> Generator:
-        """Go to where the operation continues, once it has made so many samples.
+        """Position after so many samples.
 
         TensorFlow sets 256 counters aside for each, of whatever type and distribution.
 
@@ -79,7 +79,7 @@ class Generator(NamedTuple):
         return self.skip(_COUNTERS_PER_SAMPLE * n_samples)
 
     def skip(self, n_counters: int) -> Generator:
-        """Leave counters out. After the last one comes the first."""
+        """Skip counters; after the last one comes the first."""
         return Generator(self.key, (self.counter + n_counters) & _LOW128)
 
 
@@ -90,7 +90,7 @@ def scratch_size(
     truncated: bool = False,
     block_counters: int = BLOCK_COUNTERS,
 ) -> int:
-    """Say how many uint64 of scratch memory suit a fill of so many samples.
+    """Return how many uint64 of scratch memory a fill of so many samples needs.
 
     Any number from 5 (truncated: 10) will do. More than this pays where calls are dear.
     """
@@ -100,14 +100,14 @@ def scratch_size(
 
 
 def fill_uniform(xp: Any, generator: Generator, out: Array, scratch: Array) -> None:
-    """Fill with floats from [0, 1)."""
+    """Fill with uniform floats from [0, 1)."""
     for part, state, spare in _blocks(xp, generator, out, scratch):
         floats = _floats_from_one(xp, out.dtype, state, spare)
         xp.subtract(floats[: part.size], floats.dtype.type(1), out=part)
 
 
 def fill_normal(xp: Any, generator: Generator, out: Array, scratch: Array) -> None:
-    """Fill with floats of mean 0 and standard deviation 1."""
+    """Fill with floats of the standard normal distribution."""
     for part, state, spare in _blocks(xp, generator, out, scratch):
         part[...] = _normals(xp, _working_type(out.dtype), state, spare)[: part.size]
 
@@ -115,7 +115,7 @@ def fill_normal(xp: Any, generator: Generator, out: Array, scratch: Array) -> No
 def fill_integers(
     xp: Any, generator: Generator, out: Array, scratch: Array, *, low: int, high: int
 ) -> None:
-    """Fill with integers from [low, high). ``low < high`` is the caller's to check."""
+    """Fill with uniform integers from [low, high); the caller checks ``low < high``."""
     unsigned = np.dtype(f"u{out.dtype.itemsize}").type
     span = unsigned(high - low)
     offset = unsigned(low % 2 ** (8 * out.dtype.itemsize))
@@ -131,14 +131,14 @@ def fill_integers(
 
 
 def fill_bits(xp: Any, generator: Generator, out: Array, scratch: Array) -> None:
-    """Fill with integers, of which all that the type can hold are as likely."""
+    """Fill with uniform integers of the type's whole range."""
     unsigned = np.dtype(f"u{out.dtype.itemsize}").type
     for part, state, spare in _blocks(xp, generator, out, scratch):
         part.view(unsigned)[...] = _words(xp, state, spare).view(unsigned)[: part.size]
 
 
 def fill_truncated_normal(xp: Any, generator: Generator, out: Array, scratch: Array) -> None:
-    """Fill with normals, where those two or more standard deviations away are redrawn."""
+    """Fill with truncated normals: those two or more standard deviations away are redrawn."""
     work, each = _working_type(out.dtype), _samples_per_counter(out.dtype)
     flat = _flat(out)
     capacity = _capacity(flat.size, each, scratch, _WORDS_PER_GROUP)
@@ -193,7 +193,7 @@ def _draw_within_two(
 def _blocks(
     xp: Any, generator: Generator, out: Array, scratch: Array
 ) -> Iterator[tuple[Array, Array, Array]]:
-    """Go through an output; give each part of it, its random words, and as much memory.
+    """Yield each block of an output, with its random words and scratch memory.
 
     The words are two rows of uint64: of each counter the first two, then the last two
     words. In both, the earlier word is the upper half.
@@ -266,7 +266,7 @@ def _swapped(word: int) -> int:
 
 
 def _keys(generator: Generator) -> list[tuple[Any, Any]]:
-    """Give the two halves of each round's key, each in the upper half of a word."""
+    """Return the two halves of each round's key, each in the upper half of a word."""
     low, high = generator.key & _LOW32, generator.key >> 32
     return [
         (
@@ -278,7 +278,7 @@ def _keys(generator: Generator) -> list[tuple[Any, Any]]:
 
 
 def _encrypt(xp: Any, keys: list[tuple[Any, Any]], state: Array, spare: Array) -> None:
-    """Turn counters into random words.
+    """Convert counters to random words: the rounds of Philox.
 
     The paper's round takes words (a, b, c, d) to (hi(Nc) ^ b ^ k, lo(Nc), hi(Ma) ^ d ^ l,
     lo(Ma)). With (a, b) and (c, d) as the halves of 64-bit words that is: multiply the
@@ -298,7 +298,7 @@ def _encrypt(xp: Any, keys: list[tuple[Any, Any]], state: Array, spare: Array) -
 
 
 def _words(xp: Any, state: Array, spare: Array) -> Array:
-    """Bring the words in their order: uint64, with the earlier as the lower half."""
+    """Put the words in order: uint64, with the earlier as the lower half."""
     for row, column in zip(state, spare.reshape(-1, 2).T, strict=True):
         xp.left_shift(row, _HALF, out=column)
         xp.right_shift(row, _HALF, out=row)
@@ -307,7 +307,7 @@ def _words(xp: Any, state: Array, spare: Array) -> Array:
 
 
 def _floats_from_one(xp: Any, dtype: Any, state: Array, spare: Array) -> Array:
-    """Make floats from [1, 2) by putting random bits in the place of their mantissas.
+    """Make floats from [1, 2) by using random bits as their mantissas.
 
     Those for float16 come as float32, with the bits that it can hold.
     """
@@ -327,7 +327,7 @@ def _floats_from_one(xp: Any, dtype: Any, state: Array, spare: Array) -> Array:
 
 
 def _normals(xp: Any, dtype: Any, state: Array, spare: Array) -> Array:
-    """Make normals of pairs of uniforms, by Box and Muller's transform."""
+    """Convert pairs of uniforms to normals by the Box-Muller transform."""
     floats = _floats_from_one(xp, dtype, state, spare)
     xp.subtract(floats, dtype.type(1), out=floats)
     even, odd = floats[0::2], floats[1::2]

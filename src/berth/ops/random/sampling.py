@@ -1,4 +1,4 @@
-"""Random orders, and random choices among classes: TensorFlow's, from TensorFlow's seeds.
+"""`random.shuffle` and `random.categorical`: TensorFlow's values, from TensorFlow's seeds.
 
 Both are made as TensorFlow's kernels for CPUs make them (found by experiment with 2.21), on
 every device. TensorFlow divides the rows of a large batch of choices among its threads, and
@@ -70,7 +70,7 @@ def _shuffle(memory: dict[str, Any], order: Any, take: Any, arguments: Any) -> N
 
 
 def _random_order(generator: philox.Generator, size: int) -> np.ndarray[Any, Any]:
-    """Exchange each number with one that comes later, or itself (Fisher and Yates)."""
+    """Shuffle by swapping each number with a later one, or itself (Fisher-Yates)."""
     words = np.empty(size, np.uint32)
     scratch = np.empty(philox.scratch_size(size, words.dtype), np.uint64)
     philox.fill_bits(np, generator, words, scratch)
@@ -97,7 +97,7 @@ RANDOM_SHUFFLE = OpDef(
 @public("random.shuffle")
 @public_v1("random_shuffle")
 def shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
-    """Put the rows of a tensor in a random order.
+    """Shuffle the rows of a tensor at random.
 
     >>> sorted(shuffle([1, 2, 3]).numpy().tolist())
     [1, 2, 3]
@@ -114,7 +114,7 @@ def _seeds(seed: int | None) -> dict[str, int]:
 
 
 def choices_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    """Type and shape of choices: so many for each row of logits."""
+    """Type and shape of samples: so many for each row of logits."""
     logits, n_samples = inputs[:2]
     try:
         check_rank(logits.dims, 2)
@@ -134,7 +134,7 @@ def choices_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 def choices_scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
-    """Ask for random numbers, for what makes them, and for the sums of a row's chances."""
+    """Scratch memory: random numbers, the generator's, and a row's cumulative probabilities."""
     dims: Dims = outputs[0][1]
     n_rows, n_samples = (size or 0 for size in dims or (0, 0))
     n_words = philox.scratch_size(n_rows * n_samples, np.float64)
@@ -153,7 +153,7 @@ def _bind_choices(launch: Launch) -> Call:
 
 
 def check_classes(logits: Any) -> None:
-    """Raise InvalidArgumentError if there is nothing to choose from."""
+    """Raise InvalidArgumentError if there are no classes."""
     if not logits.shape[1]:
         raise InvalidArgumentError(None, None, "num_classes should be positive, got 0")
 
@@ -171,11 +171,11 @@ def choose(
     sums: Any,
     out: Any,
 ) -> None:
-    """Choose classes for each row, by logarithms of their chances."""
+    """Sample classes for each row, by log-probabilities."""
     philox.fill_uniform(xp, generator, numbers, words)
     for row, points, chosen in zip(logits, numbers, out, strict=True):
         xp.copyto(sums, row)
-        sums[~xp.isfinite(sums)] = -np.inf  # such classes have no chance
+        sums[~xp.isfinite(sums)] = -np.inf  # such classes have probability 0
         likeliest = float(sums.max())
         xp.subtract(sums, likeliest if likeliest > -np.inf else 0.0, sums)
         xp.exp(sums, sums)
@@ -205,7 +205,7 @@ def categorical(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Choose classes at random, for each row of logarithms of their chances.
+    """Sample from a categorical distribution, for each row of logits.
 
     >>> categorical([[0.0, -float("inf")]], 3).numpy().tolist()
     [[0, 0, 0]]
@@ -223,7 +223,7 @@ def multinomial(
     name: str | None = None,
     output_dtype: Any = None,
 ) -> Tensor:
-    """Choose classes at random, as `categorical`.
+    """Sample from a categorical distribution, with TensorFlow 1's argument names.
 
     >>> multinomial([[0.0, -float("inf")]], 2).numpy().tolist()
     [[0, 0]]
@@ -233,7 +233,7 @@ def multinomial(
 
 
 def class_type(dtype: Any) -> DType:
-    """Return the type that numbers of classes should have."""
+    """Return the integer type of sampled classes."""
     wanted = int64 if dtype is None else as_dtype(dtype).base_dtype
     if wanted not in INDEX:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Random tensors: TensorFlow's values, from TensorFlow's seeds.
+"""Random tensors of a stateful generator: TensorFlow's values, from TensorFlow's seeds.
 
 Each operation has two seeds and, in each session, a generator of its own, which goes on
 from run to run. The seeds come from the program's (`set_random_seed`, one for a graph) and
@@ -55,7 +55,7 @@ _n_unseeded: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 @public_v1("set_random_seed", "random.set_random_seed")
 @public_v2("random.set_seed")
 def set_random_seed(seed: int | None) -> None:
-    """Set the seed of the current graph, for the operations that are made from now on.
+    """Set the random seed of the current graph, for operations made after it.
 
     >>> set_random_seed(7)
     """
@@ -64,7 +64,7 @@ def set_random_seed(seed: int | None) -> None:
 
 
 def get_seed(op_seed: int | None) -> tuple[int, int]:
-    """Return the two seeds of a new operation; a pair of zeros asks for chance."""
+    """Return the two seeds of a new operation; a pair of zeros stands for a random seed."""
     builder: Any = current()
     seed = getattr(builder, "seed", None)
     if seed is None and op_seed is None:
@@ -126,7 +126,7 @@ def _bind_integers(launch: Launch) -> Call | Parts | None:
 
 
 def memory_of(launch: Launch) -> dict[str, Any]:
-    """Return what the operation keeps from run to run, with its generator in it."""
+    """Return the state that the operation keeps from run to run, with its generator."""
     memory: dict[str, Any] = {} if launch.state is None else launch.state
     if "generator" not in memory:
         pair = launch.attrs["seed"], launch.attrs["seed2"]
@@ -142,7 +142,7 @@ def _draw(memory: dict[str, Any], fill: Any, xp: Any, out: Any, scratch: Any) ->
 
 
 def reserve(memory: dict[str, Any], n_samples: int, n_counters: int = 0) -> philox.Generator:
-    """Return where an operation's generator stands, and let it go on so far."""
+    """Return the position of an operation's generator, and advance it by so much."""
     with memory["lock"]:  # every run of every thread draws numbers of its own
         generator: philox.Generator = memory["generator"]
         memory["generator"] = generator.after(n_samples).skip(n_counters)
@@ -195,7 +195,7 @@ def random_uniform(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Draw numbers from [minval, maxval), all as likely as one another.
+    """Random values from a uniform distribution on [minval, maxval).
 
     >>> bool(random_uniform([2, 3], maxval=5, dtype="int32").numpy().max() < 5)
     True
@@ -238,7 +238,7 @@ def random_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Draw numbers of a normal distribution.
+    """Random values from a normal distribution.
 
     >>> random_normal([2, 3]).numpy().shape
     (2, 3)
@@ -257,7 +257,7 @@ def truncated_normal(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Draw numbers of a normal distribution, none two standard deviations away or more.
+    """Random values from a truncated normal distribution: within two standard deviations.
 
     >>> bool(abs(truncated_normal([100]).numpy()).max() < 2)
     True

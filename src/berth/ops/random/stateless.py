@@ -1,4 +1,4 @@
-"""Random tensors that depend on their seed alone: TensorFlow's values, every time the same.
+"""Stateless random tensors: TensorFlow's values, determined by the seed alone.
 
 A seed is two integers, and a tensor like any other. What the generator starts with is the
 seed, encrypted: seeds that differ in one bit give sequences that have nothing in common.
@@ -49,7 +49,7 @@ _LOW64 = 2**64 - 1
 
 
 def _generator(seed: Any) -> philox.Generator:
-    """Begin where an operation with this seed begins."""
+    """Start position of an operation with this seed."""
     first, second = (int(part) & _LOW64 for part in seed.tolist())
     words = np.empty(2, np.uint64)
     scratch = np.empty(philox.scratch_size(2, words.dtype), np.uint64)
@@ -206,7 +206,7 @@ def stateless_uniform(
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
-    """Draw numbers from [minval, maxval), all as likely; the same for the same seed.
+    """Random values from a uniform distribution, determined by the seed.
 
     Integers without bounds (both None) are any that the type can hold.
 
@@ -258,7 +258,7 @@ def stateless_normal(
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
-    """Draw numbers of a normal distribution; the same for the same seed.
+    """Random values from a normal distribution, determined by the seed.
 
     >>> [round(float(x), 4) for x in stateless_normal([3], [1, 2]).numpy()]
     [0.5441, 0.2074, 0.0736]
@@ -278,7 +278,7 @@ def stateless_truncated_normal(
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
-    """Draw normal numbers, none two standard deviations away; the same for the same seed.
+    """Random values from a truncated normal distribution, determined by the seed.
 
     >>> bool(abs(stateless_truncated_normal([100], [1, 2]).numpy()).max() < 2)
     True
@@ -305,7 +305,7 @@ def stateless_categorical(
     dtype: DTypeLike = int64,
     name: str | None = None,
 ) -> Tensor:
-    """Choose classes at random, by logarithms of chances; the same for the same seed.
+    """Sample from a categorical distribution, determined by the seed.
 
     >>> stateless_categorical([[0.0, -float("inf")]], 3, [1, 2]).numpy().tolist()
     [[0, 0, 0]]

@@ -1,1 +1,1 @@
-"""Variables, and what is written to them."""
+"""Operations that read and write variables."""

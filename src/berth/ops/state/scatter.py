@@ -1,4 +1,4 @@
-"""Writing to parts of a variable: to rows, or to elements by their coordinates.
+"""`scatter_*` and `scatter_nd_*`: updates of slices of a variable.
 
     scatter_*      variable[indices[i, ..., j]]           changed by  updates[i, ..., j]
     scatter_nd_*   variable[indices[i, ..., j] as a tuple] changed by  updates[i, ..., j]

@@ -1,4 +1,4 @@
-"""Writing to a slice of a variable: ``variable[1:].assign(...)``."""
+"""Assignment to a slice of a variable: ``variable[1:].assign(...)``."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ASSIGN_SLICE = OpDef(
 
 
 def assign_slice(variable: Any, key: Any, value: Any, name: str | None = None) -> None:
-    """Give the part of a variable that an index cuts out a new value."""
+    """Assign to a slice of a variable."""
     numbers = Numbers(key)
     value = convert(value, variable.dtype)
     apply(ASSIGN_SLICE, (variable.handle, *numbers.tensors(), value), numbers.masks, name)

@@ -1,4 +1,4 @@
-"""Variables: state that outlives a run.
+"""Operations of variables: state, reads and assignments.
 
 TensorFlow has two kinds. A *reference* variable (VariableV2) is an output that others may
 write through; a *resource* variable (VarHandleOp) is a handle, with operations to read and
@@ -171,14 +171,14 @@ whether it is initialized, and makes a condition."""
 
 
 class Write(NamedTuple):
-    """One way to change a variable, for both kinds of them."""
+    """One way to update a variable, for reference and resource variables."""
 
     by_reference: OpDef
     by_handle: OpDef
 
 
 def dims_behind(tensor: Any) -> Dims:
-    """Return the shape of the variable that a reference or handle stands for."""
+    """Return the shape of the variable of a reference or handle."""
     variable = variable_of(tensor)
     is_handle = variable.definition is HANDLE
     dims: Dims = variable.attrs["shape"].dims_or_none if is_handle else tensor.dims
@@ -186,14 +186,14 @@ def dims_behind(tensor: Any) -> Dims:
 
 
 def check_type_of_update(variable: Any, value: Typed) -> None:
-    """Raise ValueError unless what a handle stands for can hold a value's elements."""
+    """Raise ValueError unless a value has the type of a handle's variable."""
     held, given = variable_of(variable).attrs["dtype"], value.dtype.base_dtype
     if held is not given:  # which a reference notices by itself
         raise ValueError(f"Trying to assign a {given.name} to a variable of type {held.name}")
 
 
 def written_type(variable: Any, dims: Dims) -> Sequence[OutputType]:
-    """Say what a write returns: a reference again; through a handle, nothing."""
+    """Return the output types of a write: a reference again; through a handle, none."""
     is_handle = variable_of(variable).definition is HANDLE
     return () if is_handle else ((variable.dtype, dims),)
 
