@@ -21,7 +21,7 @@ def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice
 
 @public("config.list_logical_devices", "config.experimental.list_logical_devices")
 def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
-    """Open the devices, and list what operations can run on."""
+    """Initialise the devices, and list the logical ones, which operations run on."""
     logical = [device.logical for device in context().open().opened]
     return _of_type(logical, device_type)
 
@@ -62,14 +62,14 @@ def set_logical_device_configuration(
 
 @public("config.get_soft_device_placement")
 def get_soft_device_placement() -> bool:
-    """Tell whether an operation may run elsewhere than it asks to."""
+    """Tell whether soft placement is on for eager operations and functions."""
     soft = context().switches.soft_placement
     return True if soft is None else soft
 
 
 @public("config.set_soft_device_placement")
 def set_soft_device_placement(enabled: bool) -> None:
-    """Let operations run elsewhere if the device they ask for cannot run them."""
+    """Switch soft placement: operations may run on another device than the requested."""
     program = context()
     program.log_override("BERTH_SOFT_PLACEMENT", enabled, "set_soft_device_placement(False)")
     program.switches.soft_placement = enabled
@@ -77,7 +77,7 @@ def set_soft_device_placement(enabled: bool) -> None:
 
 @public("config.memory_report")
 def memory_report() -> MemoryReport:
-    """Report each GPU's memory limit: what was asked, what came of it, who said so."""
+    """Report each GPU's memory limit: requested, granted, and what set it."""
     return _memory_report(context().devices)
 
 

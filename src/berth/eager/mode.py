@@ -28,7 +28,7 @@ _mode = _Mode()
 
 
 def eager_builder() -> Eager:
-    """Return what computes the operations of the current program."""
+    """Return the eager builder of the current program."""
     program = context()
     if program.builder is None:
         program.builder = Eager(program)
@@ -46,12 +46,12 @@ builder.start_with(_find_eager)
 
 @public("executing_eagerly")
 def executing_eagerly() -> bool:
-    """Tell whether operations are computed as they are written."""
+    """Tell whether operations are executed eagerly."""
     return isinstance(builder.current(), Eager)
 
 
 def set_eager(is_eager: bool) -> bool:
-    """Say where operations go while no graph is entered; return what it was before."""
+    """Switch eager execution on or off; return the previous setting."""
     before, _mode.is_eager = _mode.is_eager, is_eager
     builder.start_with(_find_eager if is_eager else root_graph)
     set_sizes_as_dimensions(not is_eager)
@@ -59,7 +59,7 @@ def set_eager(is_eager: bool) -> bool:
 
 
 def start_with_graphs() -> None:
-    """Make this a program of TensorFlow 1, unless it has computed something already."""
+    """Switch to graphs, TensorFlow 1's mode, unless an operation was executed already."""
     if context().builder is None:
         set_eager(False)
 
@@ -67,7 +67,7 @@ def start_with_graphs() -> None:
 @public_v2("init_scope")
 @contextmanager
 def init_scope() -> Iterator[None]:
-    """Leave the functions that are being traced; compute what the block says at once."""
+    """Leave the functions that are being traced: the block is executed eagerly."""
     entered = builder.current()
     if not getattr(entered, "is_function", False):
         yield

@@ -15,7 +15,7 @@ from berth.public import public_v2
 
 @public_v2("UnconnectedGradients")
 class UnconnectedGradients(Enum):
-    """What a gradient is where nothing leads to it."""
+    """The gradient of a source that the target does not depend on."""
 
     NONE = "none"
     ZERO = "zero"
@@ -23,7 +23,7 @@ class UnconnectedGradients(Enum):
 
 @public_v2("name_scope")
 class name_scope:
-    """Put the names of a block's operations under a common one; eager operations have none.
+    """Prefix the names of a block's operations with a scope; eager operations have none.
 
     >>> with name_scope("tower") as scope:
     ...     scope
@@ -57,7 +57,7 @@ class name_scope:
 
 @public_v2("control_dependencies")
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
-    """Let the operations of a block wait for others. What is eager has been done already."""
+    """Add control dependencies to a block's operations; eager operations need none."""
     builder: Any = current()
     scope: AbstractContextManager[None] = builder.control_dependencies(control_inputs)
     return scope

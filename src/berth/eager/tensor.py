@@ -21,7 +21,7 @@ from berth.run.launch import to_host
 
 
 class EagerTensor(ValueOperators, Tensor):
-    """A value on a device."""
+    """An eager tensor: a value on a device."""
 
     __slots__ = ("__weakref__", "_host", "array", "assign", "dims", "dtype", "place", "shares")
 

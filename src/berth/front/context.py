@@ -187,7 +187,7 @@ class Context:
             self.reset()
 
     def reset(self) -> None:
-        """Give all memory back; the devices can be listed and configured again."""
+        """Close the devices and free their memory; they can be listed and configured again."""
         with self._lock:
             devices, self._devices = self._devices, None
             pool, self._pool = self._pool, None
@@ -213,7 +213,7 @@ class Context:
             devices.abandon(reason)
 
     def trim(self) -> int:
-        """Give back the memory that holds nothing; return how many bytes that was."""
+        """Free idle workspaces and unused memory regions; return the number of bytes."""
         devices = self._devices
         if devices is None:
             return 0
@@ -321,7 +321,7 @@ def context() -> Context:
 
 @public_v2("trim")
 def trim() -> int:
-    """Give back memory that holds nothing; return how many bytes that was.
+    """Free idle workspaces and unused memory regions; return the number of bytes.
 
     TensorFlow keeps memory once it has taken it. This gives whole regions back, which
     other programs can use, and takes them again when they are needed.
@@ -331,7 +331,7 @@ def trim() -> int:
 
 @public_v2("reset")
 def reset() -> None:
-    """Give all memory back, and start over: devices can be configured again.
+    """Close all devices and free their memory; they can be configured again.
 
     What still holds memory of the devices that were open raises an error when it is used.
     """

@@ -28,7 +28,7 @@ __all__ = [
 
 @public_v1("control_dependencies")
 def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
-    """Let the operations of a block wait for others. What is eager has been done already."""
+    """Add control dependencies to a block's operations; eager operations need none."""
     builder: Any = current()
     scope: AbstractContextManager[None] = builder.control_dependencies(control_inputs)
     return scope
@@ -36,7 +36,7 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
 
 @public_v1("name_scope")
 class name_scope:
-    """Put the names of a block's operations under a common one."""
+    """Prefix the names of a block's operations with a scope."""
 
     def __init__(self, name: Any, default_name: str | None = None, values: Any = None) -> None:
         if name is not None and not isinstance(name, str):
@@ -87,23 +87,23 @@ def convert_to_tensor(
 
 @public_v1("add_to_collection")
 def add_to_collection(name: str, value: Any) -> None:
-    """Keep a value under a name in the default graph."""
+    """Add a value to a collection of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
 @public_v1("add_to_collections")
 def add_to_collections(names: Any, value: Any) -> None:
-    """Keep a value under a name, or under each of several, in the default graph."""
+    """Add a value to collections of the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
 @public_v1("get_collection_ref")
 def get_collection_ref(key: str) -> list[Any]:
-    """Return the list that is kept under a name in the default graph, to be changed."""
+    """Return the list of a collection of the default graph itself, not a copy."""
     return get_default_graph().get_collection_ref(key)
 
 
 @public_v1("get_collection")
 def get_collection(key: str, scope: str | None = None) -> list[Any]:
-    """List the values kept under a name in the default graph."""
+    """Return the values of a collection of the default graph."""
     return get_default_graph().get_collection(key, scope)

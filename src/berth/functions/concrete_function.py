@@ -33,7 +33,7 @@ _numbers = count()
 
 
 class ConcreteFunction:
-    """A function for tensors of certain types and shapes."""
+    """One trace of a `tf.function`: a graph for arguments of certain types and shapes."""
 
     def __init__(
         self,

@@ -37,7 +37,7 @@ def requested_device() -> str:
 
 
 class Function:
-    """A Python function that is traced into graphs, and run as such."""
+    """A Python function that is traced into graphs, and executed by them."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class Function:
         return self._concrete(self._signature.read(arguments, options))
 
     def experimental_get_tracing_count(self) -> int:
-        """Return how many graphs were made."""
+        """Return the number of traces."""
         return self._n_traces
 
     # --- tracing --------------------------------------------------------------------------
@@ -232,7 +232,7 @@ def function(
     experimental_compile: bool | None = None,
     experimental_follow_type_hints: bool | None = None,
 ) -> Any:
-    """Make a Python function one that is traced once for each kind of arguments, and run fast.
+    """Compile a Python function into graphs, one for each combination of argument types.
 
     Python's own control flow is followed while tracing; what depends on the value of a tensor
     needs `tf.cond`, `tf.while_loop` or `tf.where`.

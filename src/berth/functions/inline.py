@@ -40,7 +40,7 @@ def inline(
                 scopes.enter_context(here.control_dependencies(waits))
             inputs = [values[id(tensor)] for tensor in op.inputs]
             if op.definition.is_call and not isinstance(here, Graph):
-                result = _call_now(op, inputs)
+                result = _run_eagerly(op, inputs)
             else:
                 name = op.name.rpartition("/")[2]
                 result = here.apply(op.definition, inputs, op.attrs, name)
@@ -52,7 +52,7 @@ def inline(
     return [values[id(tensor)] for tensor in wanted]
 
 
-def _call_now(op: Operation, inputs: Sequence[Any]) -> list[Any]:
+def _run_eagerly(op: Operation, inputs: Sequence[Any]) -> list[Any]:
     """Run a functional op eagerly: inline the subgraphs that it selects."""
     bodies: Sequence[Subgraph] = op.attrs["bodies"]
 

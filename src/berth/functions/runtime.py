@@ -140,7 +140,7 @@ class FunctionRuntime:
             deque(releases, 0)
 
     def drop_idle(self) -> None:
-        """Give the memory back that no call is using."""
+        """Free the memory that no call is using."""
         if self._engine is not None:
             self._engine.drop_idle()
 

@@ -11,7 +11,7 @@ _root: list[Graph] = []
 
 @public_v1("get_default_graph")
 def get_default_graph() -> Graph:
-    """Return the graph that operations go to now, or would if they were not computed."""
+    """Return the current default graph."""
     entered = builder.entered()
     return entered if isinstance(entered, Graph) else root_graph()
 
@@ -28,7 +28,7 @@ def reset_default_graph() -> None:
 
 
 def root_graph() -> Graph:
-    """Return the graph that operations go to while no other is entered."""
+    """Return the default graph of the program, outside of all `as_default` blocks."""
     if not _root:
         _root.append(Graph())
     return _root[0]

@@ -223,7 +223,7 @@ class Graph(Lookup):
 
     @contextmanager
     def as_default(self) -> Iterator[Graph]:
-        """Send operations to this graph inside the block."""
+        """Make this the default graph inside the block."""
         builder.enter(self)
         try:
             yield self
@@ -232,7 +232,7 @@ class Graph(Lookup):
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
-        """Put the names of the block's operations under a common one."""
+        """Prefix the names of the block's operations with a scope."""
         outer = self.names.scope
         if name and name[-1] != "/":
             self.names.check(name, "scope")
@@ -247,7 +247,7 @@ class Graph(Lookup):
 
     @contextmanager
     def device(self, device: DeviceRequest) -> Iterator[None]:
-        """Ask for a device for the block's operations."""
+        """Request a device for the block's operations."""
         stack = self.devices
         scope = stack.enter(device)
         try:
@@ -263,7 +263,7 @@ class Graph(Lookup):
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Keep the block's operations on the device of another; device scopes are shut out."""
+        """Colocate the block's operations with another; outer device scopes do not apply."""
         if op is None and not ignore_existing:
             raise ValueError(
                 "Trying to reset colocation (op is None) but ignore_existing is not True"
@@ -279,7 +279,7 @@ class Graph(Lookup):
 
     @contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
-        """Let the block's operations wait for others. None: for nothing around the block."""
+        """Add control dependencies to the block's operations; None removes the outer ones."""
         before = self._controls
         if control_inputs is None:
             self._controls = []
@@ -315,31 +315,31 @@ class Graph(Lookup):
         return self.names.scope
 
     def add_to_collection(self, name: str, value: Any) -> None:
-        """Keep a value under a name."""
+        """Add a value to a collection."""
         self._check_not_finalized()
         self._collections.setdefault(name, []).append(value)
 
     def add_to_collections(self, names: Any, value: Any) -> None:
-        """Keep a value under a name, or under each of several."""
+        """Add a value to collections."""
         for name in dict.fromkeys([names] if isinstance(names, str) else names):
             self.add_to_collection(name, value)
 
     def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
-        """List the values kept under a name; with a scope, those whose own names match it."""
+        """Return the values of a collection; with a scope, those whose names match it."""
         values = self._collections.get(name, [])
         return [v for v in values if not scope or re.match(scope, _name_of(v))]
 
     def get_collection_ref(self, name: str) -> list[Any]:
-        """Return the list itself, to be changed."""
+        """Return the list of a collection itself, not a copy."""
         return self._collections.setdefault(name, [])
 
     def clear_collection(self, name: str) -> None:
-        """Forget what is kept under a name."""
+        """Remove all values of a collection."""
         self._check_not_finalized()
         self._collections.pop(name, None)
 
     def get_all_collection_keys(self) -> list[str]:
-        """List the names under which something is kept."""
+        """Return the names of the collections that are not empty."""
         return [name for name, values in self._collections.items() if values]
 
     def prevent_feeding(self, tensor: Any) -> None:
@@ -359,7 +359,7 @@ class Graph(Lookup):
         return getattr(tensor_or_op, "op", tensor_or_op) not in self._not_fetched
 
     def as_graph_def(self) -> GraphDef:
-        """Describe the graph as data."""
+        """Return the graph as a GraphDef."""
         return GraphDef([node_def(op) for op in self.ops])
 
     @property

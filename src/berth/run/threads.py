@@ -160,7 +160,7 @@ class _Task:
         except BaseException as error:  # handed over to the caller
             self.error = error
         finally:
-            self._work = _nothing  # and the arrays are let go of, before anybody goes on
+            self._work = _nothing  # drops the arrays before the caller continues
             self.done.set()
 
 

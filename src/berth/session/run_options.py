@@ -30,7 +30,7 @@ from berth.public import public_v1
 
 @public_v1("RunOptions")
 class RunOptions(Message):
-    """What one run is asked, besides its fetches.
+    """Options of one `Session.run`.
 
     >>> RunOptions(trace_level=RunOptions.FULL_TRACE, timeout_in_ms=500)
     trace_level: 3
@@ -130,11 +130,11 @@ class StepStats(Message):
 
 @public_v1("RunMetadata")
 class RunMetadata(Message):
-    """What a run tells of itself. A run that is not traced leaves `step_stats` empty."""
+    """Metadata of one run. A run that is not traced leaves `step_stats` empty."""
 
     step_stats = message_field(StepStats)
     partition_graphs = repeated_field(object_field(GraphDef))
 
     def Clear(self) -> None:
-        """Become empty, as before any run."""
+        """Remove all recorded data."""
         self.CopyFrom(RunMetadata())

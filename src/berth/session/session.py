@@ -120,7 +120,7 @@ class BaseSession:
         options: RunOptions | None = None,
         run_metadata: RunMetadata | None = None,
     ) -> Any:
-        """Compute what is fetched, from what is fed; return it in the same structure."""
+        """Run what the fetches need; return their values in the same structure."""
         if not feed_dict and options is None and run_metadata is None:
             return self._run_unfed(fetches)
         self._check_usable()
@@ -218,7 +218,7 @@ class BaseSession:
         ]
 
     def placements(self) -> dict[str, str]:
-        """Tell the device of each operation that was placed, by its name."""
+        """Return the device of each placed operation, by the operation's name."""
         placement = self._engine.placement
         devices = placement.devices if placement else {}
         return {op.name: device.name for op, device in devices.items()}
@@ -232,7 +232,7 @@ class BaseSession:
 
     @property
     def graph_def(self) -> Any:
-        """The graph, described as data."""
+        """The graph as a GraphDef."""
         return self.graph.as_graph_def()
 
     # --- its life -------------------------------------------------------------------------
@@ -246,7 +246,7 @@ class BaseSession:
             )
 
     def close(self) -> None:
-        """Give the memory of the variables and plans back. A second call does nothing."""
+        """Free the memory of variables and plans. A second call does nothing."""
         if not self._gone:
             self._gone = "Attempted to use a closed Session."
             self._retire()
@@ -269,7 +269,7 @@ class BaseSession:
             self._finalizer()
 
     def drop_idle(self) -> None:
-        """Give the memory of plans back that no run is using."""
+        """Free the memory of plans that no run is using."""
         self._engine.drop_idle()
 
     @contextmanager
@@ -284,7 +284,7 @@ class BaseSession:
 
 @public_v1("Session")
 class Session(BaseSession):
-    """A graph on devices. As a context manager it is the default, and closed at the end."""
+    """Runs a graph on devices. As a context manager: the default session, closed at the end."""
 
     def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
@@ -315,7 +315,7 @@ class Session(BaseSession):
 
 @public_v1("InteractiveSession")
 class InteractiveSession(BaseSession):
-    """A session that is the default from its making to its closing: for a shell."""
+    """A session for a shell: the default session from its creation until it is closed."""
 
     _n_active = 0
 

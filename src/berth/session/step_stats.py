@@ -19,7 +19,7 @@ def fill_metadata(
     runner: Any,
     engine: Engine,
 ) -> None:
-    """Put what a run tells of itself into the caller's record."""
+    """Fill the caller's RunMetadata."""
     metadata.Clear()
     if recorder is not None:
         _fill_stats(metadata, recorder.events, engine)

@@ -52,11 +52,11 @@ def answer(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    def tell(text: str) -> None:
+    def report(text: str) -> None:
         if not args.json:
             print(printable(text), flush=True)  # each line as soon as it is known
 
-    found = check(_context(args), args.size, tell, busy)
+    found = check(_context(args), args.size, report, busy)
     if args.json:
         show_json(found.as_json())
     return found.exit_code
