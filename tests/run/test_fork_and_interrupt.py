@@ -83,12 +83,48 @@ USES = {
 """Ways to use a session, and what they give in the process that made it."""
 
 
-@ON_EACH_MACHINE
-def test_forked_session_is_refused(machine):
+REFUSED = "".join(f"in_child(lambda: {use})\nprint({use}, flush=True)\n" for use in USES)
+OWN = """
+def own():
+  with tf.Session(config=growth) as mine:
+    mine.run(init)
+    return mine.run(total)
+sess.run(more.op)
+in_child(own)
+print(sess.run(total), flush=True)
+"""
+ENDED = """
+pid = os.fork()
+if pid == 0:
+  signal.alarm(30)
+  sys.exit(7)
+print("child ended with", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+print(sess.run(total), flush=True)
+"""
+DISTURBED = """
+def disturb():
+  sess.close()
+  del globals()["sess"]
+  return "closed"
+in_child(disturb)
+sess.run(more.op)
+print(sess.run(total), call(), flush=True)
+"""
+PARTS = (REFUSED, OWN, ENDED, DISTURBED)
+
+
+@pytest.fixture(scope="module", params=MACHINES.values(), ids=MACHINES)
+def forked(request):
+    """What each part of one program prints on a machine, each beginning with new variables."""
+    parts = "".join(f"sess.run(init)\nprint('---', flush=True)\n{part}" for part in PARTS)
+    first, *printed = run(PRODUCTS + parts, **request.param).split("---\n")
+    assert first == "5.0 5.0\n"
+    return {part: text.splitlines() for part, text in zip(PARTS, printed, strict=True)}
+
+
+def test_forked_session_is_refused(forked):
     """The devices, the memory and the threads are the parent's: one child for each use."""
-    uses = "".join(f"in_child(lambda: {use})\nprint({use}, flush=True)\n" for use in USES)
-    parent, *lines = run(PRODUCTS + uses, **machine).splitlines()
-    assert parent == "5.0 5.0"
+    lines = forked[REFUSED]
     told, ended, after = lines[0::3], lines[1::3], lines[2::3]
     assert after == list(USES.values())
     assert ended == ["child ended with 0"] * len(USES)
@@ -98,66 +134,18 @@ def test_forked_session_is_refused(machine):
         assert "fork" in line, use
 
 
-@ON_EACH_MACHINE
-def test_fork_leaves_the_parent_alone(machine):
-    program = (
-        PRODUCTS
-        + """
-def disturb():
-  sess.close()
-  del globals()["sess"]
-  return "closed"
-in_child(disturb)
-sess.run(more.op)
-print(sess.run(total), call())
-"""
-    )
-    assert run(program, **machine).splitlines() == [
-        "5.0 5.0",
-        "closed",
-        "child ended with 0",
-        "8.0 8.0",
-    ]
+def test_fork_leaves_the_parent_alone(forked):
+    assert forked[DISTURBED] == ["closed", "child ended with 0", "8.0 8.0"]
 
 
-@ON_EACH_MACHINE
-def test_forked_child_makes_its_own(machine):
+def test_forked_child_makes_its_own(forked):
     """It shares the GPUs with its parent, like any other process."""
-    program = (
-        PRODUCTS
-        + """
-def own():
-  with tf.Session(config=growth) as mine:
-    mine.run(init)
-    return mine.run(total)
-sess.run(more.op)
-in_child(own)
-print(sess.run(total))
-"""
-    )
-    assert run(program, **machine).splitlines() == [
-        "5.0 5.0",
-        "5.0",
-        "child ended with 0",
-        "8.0",
-    ]
+    assert forked[OWN] == ["5.0", "child ended with 0", "8.0"]
 
 
-@ON_EACH_MACHINE
-def test_forked_child_ends_normally(machine):
+def test_forked_child_ends_normally(forked):
     """With all that an interpreter does at its end."""
-    program = (
-        PRODUCTS
-        + """
-pid = os.fork()
-if pid == 0:
-  signal.alarm(30)
-  sys.exit(7)
-print("child ended with", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
-print(sess.run(total))
-"""
-    )
-    assert run(program, **machine).splitlines() == ["5.0 5.0", "child ended with 7", "5.0"]
+    assert forked[ENDED] == ["child ended with 7", "5.0"]
 
 
 # --- Ctrl-C ---------------------------------------------------------------------------------
