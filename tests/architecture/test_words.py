@@ -15,24 +15,31 @@ QUOTED = re.compile(r"^```.*?^```", re.S | re.M)
 
 EVERYWHERE = {
     r"\bMOST_[A-Z]+": "MAX_…",
-    r"\bcall_quietly\b": "ignore_fp_errors",
+    r"\bcall_quietly\b|\b_joins_quietly\b": "ignore_fp_errors, or what is left out",
     r"\bMisfit\b": "ShapeMismatch",
     r"\bRecipe\b": "an entry of the dispatch cache",
     r"\bconvert_now\b": "convert_eager",
     r"\bwait_out\b": "wait_uninterrupted",
-    r"\bgives way\b": "is overridden by",
-    r"\bslide a filter\b": "2-D convolution",
-    r"\bgoing backwards\b": "backpropagation",
-    r"\bdocument 0\d\d\b": "the public page or API that it is about",
-}
-IN_PAGES = {
-    r"\b(?:no|some)body\b|\bwhoever\b": "name the caller, the thread, the user",
-    r"\bwish(?:es|ed)?\b": "environment defaults, options",
-    r"\bnumbered anew\b": "renumbered",
+    r"\bstand_ins?\b|\b_stand_in\b": "shim, placeholder, unused value",
+    r"\blet_go\b|\blet_in\b|\bgive_up\b": "release, receive, drain",
+    r"\bheir_of\b": "parent_pid",
+    r"(?:def |\.)(?:lose|worded|told)\(": "invalidate, with_message, logged",
+    r"\b(?:[Nn]o|[Ss]ome|[Aa]ny|[Ee]very)body\b|\b[Ww]hoever\b": "name the caller, the thread, the user",
+    r"\bgives? way\b": "is overridden by",
+    r"\bnumbered anew\b|\bfits_anew\b": "renumbered; fits_fresh_arena",
     r"\bcounts more than\b|\bcounts more\.": "overrides, takes precedence",
     r"\bmakes? an error of\b": "raises an error for",
-    r"\bfaces?\b": "public API",
-    r"§": "the public page or API that it is about",
+    r"\bfree in pieces of\b": "largest free block",
+    r"\bfaces?\b|\b_FACES\b|\b_face\b": "public API",
+    r"\bturned over\b": "transposed, inverted",
+    r"\bgoes? back through\b|\bbodies of calls\b": "backpropagation; subgraphs",
+    r"\bslide a filter\b": "2-D convolution",
+    r"\bgoing backwards\b": "backpropagation",
+    r"\bdocument 0\d\d\b|§": "the public page, API or source that it is about",
+    r"\bthe documents\b": "TensorFlow 1, its guides, its errors",
+}
+IN_PAGES = {
+    r"\bwish(?:es|ed)?\b": "environment defaults, options",
 }
 
 
@@ -63,8 +70,8 @@ def test_pages_use_the_field_s_words(path):
 def test_phrases_are_found(tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "ROOT", tmp_path)
     page = tmp_path / "page.md"
-    page.write_text("```\nwhoever\n```\nIt counts more than that.\n")
+    page.write_text("```\nwhoever\n```\nIt is as people wish.\n")
 
     assert used(page, IN_PAGES, but=QUOTED) == [
-        "page.md:4: 'counts more than': say overrides, takes precedence"
+        "page.md:4: 'wish': say environment defaults, options"
     ]

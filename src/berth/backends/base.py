@@ -184,7 +184,7 @@ class Backend(Protocol):
         ...
 
     def release(self, region: Region) -> None:
-        """Give a region back. ValueError if it is not a reserved one."""
+        """Release a region. ValueError if it is not a reserved one."""
         ...
 
     def view(
@@ -208,5 +208,5 @@ class Backend(Protocol):
         ...
 
     def close(self) -> None:
-        """Give everything back. A second call does nothing."""
+        """Release everything. A second call does nothing."""
         ...

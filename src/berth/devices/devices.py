@@ -257,7 +257,7 @@ class Devices:
 
     @_one_at_a_time
     def close(self) -> None:
-        """Give all memory back. The devices cannot be used any more."""
+        """Close the devices and release their memory."""
         for device in self.all():
             device.arena.close()
         for backend in self.accelerators:

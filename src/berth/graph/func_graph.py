@@ -6,7 +6,7 @@ they were written, and all of them run, whether or not something comes of them.
 
 Invariants, beside a graph's:
   1. ``inputs`` are placeholders: of the arguments first, of the captures behind.
-  2. A variable is written after all that was written down before and reads or writes it, and
+  2. A variable is written after all earlier operations that read or write it, and
      read after the last such write. Other effects follow each other.
 """
 

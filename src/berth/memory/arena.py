@@ -68,7 +68,7 @@ class MemorySource(Protocol):
         ...
 
     def release(self, address: int) -> None:
-        """Give a region back; called again after an interrupt, it may be gone already."""
+        """Release a region; called again after an interrupt, it may be gone already."""
         ...
 
 
@@ -198,7 +198,7 @@ class Arena:
             return has_memory
 
     def trim(self) -> int:
-        """Give back the regions that hold nothing; return how many bytes they were."""
+        """Release the regions that hold nothing; return the number of bytes."""
         with self._lock:
             if self.closed_by is not None:
                 return 0
@@ -211,7 +211,7 @@ class Arena:
             return released
 
     def close(self) -> None:
-        """Give everything back, in use or not. What was handed out must not be used."""
+        """Release all regions, in use or not. Their addresses must not be used any more."""
         with self._lock:
             self._is_changing = True
             self.closed_by = call_site()

@@ -83,7 +83,7 @@ class Buffer:
         return self._address
 
     def free(self) -> None:
-        """Give the memory back. A second call does nothing."""
+        """Free the memory. A second call does nothing."""
         address = self._address
         if address is None:
             return

@@ -316,7 +316,7 @@ class Binding:
                 stream.synchronize()
 
     def free(self) -> None:
-        """Give the memory back. No run may be using it, and none may follow."""
+        """Free the memory. No run may be using it, and none may follow."""
         self.stages.clear()  # the list itself: a worker may not yet be done with it
         self._arrays, self._fused = {}, {}
         self._slots, self._small_feeds, self._fetch = [], [], []

@@ -29,7 +29,11 @@ class Writable:
     """Methods of variables that assign or update; subclasses implement `write`."""
 
     def write(
-        self, verb: str, values: Sequence[Any], name: str | None = None, read_value: bool = True
+        self,
+        method: str,
+        values: Sequence[Any],
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """Update the value in one of the ways of `WRITES`."""
         raise NotImplementedError
@@ -118,9 +122,9 @@ class Writable:
         where = _in_whole(slices.indices)
         return self.write("scatter_nd_update", (where, slices.values), name)
 
-    def _write_slices(self, verb: str, sparse_delta: Any, name: str | None) -> Any:
+    def _write_slices(self, method: str, sparse_delta: Any, name: str | None) -> Any:
         slices = _slices(sparse_delta)
-        return self.write(verb, (slices.indices, slices.values), name)
+        return self.write(method, (slices.indices, slices.values), name)
 
     # --- elements -------------------------------------------------------------------------
 
@@ -162,9 +166,9 @@ def _in_whole(indices: Any) -> Any:
 # --- in a graph ---------------------------------------------------------------------------
 
 
-def write(target: SymbolicTensor, verb: str, values: Sequence[Any], name: str | None) -> Any:
+def write(target: SymbolicTensor, method: str, values: Sequence[Any], name: str | None) -> Any:
     """Write through a reference or handle; return the new reference, or the operation."""
-    by_reference, by_handle = WRITES[verb]
+    by_reference, by_handle = WRITES[method]
     graph = target.graph.here()
     if target.dtype is resource:
         dtype = variable_of(target).attrs["dtype"]
@@ -330,12 +334,12 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
     return count(getattr(ref, "handle", ref), limit, name)
 
 
-def _write_to(ref: Any, verb: str, values: Sequence[Any], name: str | None) -> Any:
+def _write_to(ref: Any, method: str, values: Sequence[Any], name: str | None) -> Any:
     """Write to a variable, or through the reference that another write has returned."""
     if isinstance(ref, Writable):
-        return ref.write(verb, values, name)
-    if verb in ASSIGNMENTS and hasattr(ref, verb):
-        return getattr(ref, verb)(*values, name=name)
+        return ref.write(method, values, name)
+    if method in ASSIGNMENTS and hasattr(ref, method):
+        return getattr(ref, method)(*values, name=name)
     if not isinstance(ref, SymbolicTensor) or not ref.dtype.is_ref:
-        raise TypeError(f"tf.{verb} needs a variable, and not {ref!r}.")
-    return write(ref, verb, values, name)
+        raise TypeError(f"tf.{method} needs a variable, and not {ref!r}.")
+    return write(ref, method, values, name)

@@ -295,12 +295,16 @@ class Variable(Writable, Operators):
     # --- writing --------------------------------------------------------------------------
 
     def write(
-        self, verb: str, values: Sequence[Any], name: str | None = None, read_value: bool = True
+        self,
+        method: str,
+        values: Sequence[Any],
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """Update the value; return the reference, or the variable after the write."""
-        if self._is_resource and verb == "assign":
+        if self._is_resource and method == "assign":
             values = [self._fitting(values[0])]
-        written = write(self._variable, verb, values, name)
+        written = write(self._variable, method, values, name)
         if not self._is_resource:
             return written if read_value else written.op
         return UnreadVariable(self, written) if read_value else written
@@ -358,11 +362,15 @@ class UnreadVariable(Variable):
             return super()._read(name)
 
     def write(
-        self, verb: str, values: Sequence[Any], name: str | None = None, read_value: bool = True
+        self,
+        method: str,
+        values: Sequence[Any],
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """Update the value again."""
         with self._after():
-            return super().write(verb, values, name, read_value)
+            return super().write(method, values, name, read_value)
 
 
 def _check_arguments(
