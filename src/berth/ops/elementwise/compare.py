@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from berth.dtypes import INTEGERS, NUMBERS, REAL, bool_, string
+from berth.dtypes import INTEGERS, NUMBERS, REAL, DType, bool_, string
 from berth.ops.arrays import broadcasting, filling, gathering
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope, type_of
+from berth.ops.declare import BinaryFunction, binary
 from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, Call, Launch, OpDef, OutputType, Typed
 from berth.ops.rules import (
@@ -28,95 +29,44 @@ from berth.public import public, public_v1
 
 _EQUATABLE = (*NUMBERS, bool_, string)
 
-EQUAL = elementwise(
-    "Equal", "x:T y:T", "equal", _EQUATABLE, broadcast_to_bool, gradient=NOT_DIFFERENTIABLE
+
+def _comparison(
+    op_name: str,
+    function: str,
+    dtypes: Sequence[DType],
+    operator: str,
+    example: tuple[str, str],
+) -> tuple[OpDef, BinaryFunction]:
+    return binary(
+        op_name,
+        function,
+        dtypes,
+        broadcast_to_bool,
+        doc=f"Return the truth value of x {operator} y element-wise.",
+        example=example,
+        gradient=NOT_DIFFERENTIABLE,
+        public=(function, f"math.{function}"),
+    )
+
+
+EQUAL, equal = _comparison(
+    "Equal", "equal", _EQUATABLE, "==", example=("[1, 2], [1, 3]", "[True, False]")
 )
-NOT_EQUAL = elementwise(
-    "NotEqual",
-    "x:T y:T",
-    "not_equal",
-    _EQUATABLE,
-    broadcast_to_bool,
-    gradient=NOT_DIFFERENTIABLE,
+NOT_EQUAL, not_equal = _comparison(
+    "NotEqual", "not_equal", _EQUATABLE, "!=", example=("[1, 2], [1, 3]", "[False, True]")
 )
-LESS = elementwise(
-    "Less", "x:T y:T", "less", REAL, broadcast_to_bool, gradient=NOT_DIFFERENTIABLE
+LESS, less = _comparison(
+    "Less", "less", REAL, "<", example=("[1, 2, 3], 2", "[True, False, False]")
 )
-LESS_EQUAL = elementwise(
-    "LessEqual", "x:T y:T", "less_equal", REAL, broadcast_to_bool, gradient=NOT_DIFFERENTIABLE
+LESS_EQUAL, less_equal = _comparison(
+    "LessEqual", "less_equal", REAL, "<=", example=("[1, 2, 3], 2", "[True, True, False]")
 )
-GREATER = elementwise(
-    "Greater", "x:T y:T", "greater", REAL, broadcast_to_bool, gradient=NOT_DIFFERENTIABLE
+GREATER, greater = _comparison(
+    "Greater", "greater", REAL, ">", example=("[1, 2, 3], 2", "[False, False, True]")
 )
-GREATER_EQUAL = elementwise(
-    "GreaterEqual",
-    "x:T y:T",
-    "greater_equal",
-    REAL,
-    broadcast_to_bool,
-    gradient=NOT_DIFFERENTIABLE,
+GREATER_EQUAL, greater_equal = _comparison(
+    "GreaterEqual", "greater_equal", REAL, ">=", example=("[1, 2, 3], 2", "[False, True, True]")
 )
-
-
-@public("equal", "math.equal")
-def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the truth value of x == y element-wise.
-
-    >>> equal([1, 2], [1, 3]).numpy().tolist()
-    [True, False]
-    """
-    return apply(EQUAL, (x, y), {}, name)
-
-
-@public("not_equal", "math.not_equal")
-def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the truth value of x != y element-wise.
-
-    >>> not_equal([1, 2], [1, 3]).numpy().tolist()
-    [False, True]
-    """
-    return apply(NOT_EQUAL, (x, y), {}, name)
-
-
-@public("less", "math.less")
-def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the truth value of x < y element-wise.
-
-    >>> less([1, 2, 3], 2).numpy().tolist()
-    [True, False, False]
-    """
-    return apply(LESS, (x, y), {}, name)
-
-
-@public("less_equal", "math.less_equal")
-def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the truth value of x <= y element-wise.
-
-    >>> less_equal([1, 2, 3], 2).numpy().tolist()
-    [True, True, False]
-    """
-    return apply(LESS_EQUAL, (x, y), {}, name)
-
-
-@public("greater", "math.greater")
-def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the truth value of x > y element-wise.
-
-    >>> greater([1, 2, 3], 2).numpy().tolist()
-    [False, False, True]
-    """
-    return apply(GREATER, (x, y), {}, name)
-
-
-@public("greater_equal", "math.greater_equal")
-def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the truth value of x >= y element-wise.
-
-    >>> greater_equal([1, 2, 3], 2).numpy().tolist()
-    [False, True, True]
-    """
-    return apply(GREATER_EQUAL, (x, y), {}, name)
-
 
 # --- logic --------------------------------------------------------------------------------
 
@@ -143,15 +93,6 @@ LOGICAL_NOT = elementwise(
     (bool_,),
     truth_like_first,
     gradient=NOT_DIFFERENTIABLE,
-)
-BITWISE_AND = elementwise(
-    "BitwiseAnd", "x:T y:T", "bitwise_and", INTEGERS, gradient=NOT_DIFFERENTIABLE
-)
-BITWISE_OR = elementwise(
-    "BitwiseOr", "x:T y:T", "bitwise_or", INTEGERS, gradient=NOT_DIFFERENTIABLE
-)
-BITWISE_XOR = elementwise(
-    "BitwiseXor", "x:T y:T", "bitwise_xor", INTEGERS, gradient=NOT_DIFFERENTIABLE
 )
 
 
@@ -197,34 +138,33 @@ def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tenso
     return logical_and(either, logical_not(logical_and(x, y)), name=name)
 
 
-@public("bitwise.bitwise_and")
-def bitwise_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Bitwise AND of x and y, element-wise.
-
-    >>> bitwise_and([6, 1], 3).numpy().tolist()
-    [2, 1]
-    """
-    return apply(BITWISE_AND, (x, y), {}, name)
-
-
-@public("bitwise.bitwise_or")
-def bitwise_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Bitwise OR of x and y, element-wise.
-
-    >>> bitwise_or([6, 1], 3).numpy().tolist()
-    [7, 3]
-    """
-    return apply(BITWISE_OR, (x, y), {}, name)
-
-
-@public("bitwise.bitwise_xor")
-def bitwise_xor(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Bitwise XOR of x and y, element-wise.
-
-    >>> bitwise_xor([6, 1], 3).numpy().tolist()
-    [5, 2]
-    """
-    return apply(BITWISE_XOR, (x, y), {}, name)
+BITWISE_AND, bitwise_and = binary(
+    "BitwiseAnd",
+    "bitwise_and",
+    INTEGERS,
+    doc="Bitwise AND of x and y, element-wise.",
+    example=("[6, 1], 3", "[2, 1]"),
+    gradient=NOT_DIFFERENTIABLE,
+    public=("bitwise.bitwise_and",),
+)
+BITWISE_OR, bitwise_or = binary(
+    "BitwiseOr",
+    "bitwise_or",
+    INTEGERS,
+    doc="Bitwise OR of x and y, element-wise.",
+    example=("[6, 1], 3", "[7, 3]"),
+    gradient=NOT_DIFFERENTIABLE,
+    public=("bitwise.bitwise_or",),
+)
+BITWISE_XOR, bitwise_xor = binary(
+    "BitwiseXor",
+    "bitwise_xor",
+    INTEGERS,
+    doc="Bitwise XOR of x and y, element-wise.",
+    example=("[6, 1], 3", "[5, 2]"),
+    gradient=NOT_DIFFERENTIABLE,
+    public=("bitwise.bitwise_xor",),
+)
 
 
 def both(x: Any, y: Any) -> Tensor:

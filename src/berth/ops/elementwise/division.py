@@ -8,6 +8,8 @@ from berth.dtypes import FLOATING, REAL, float32, float64, int32, int64
 from berth.ops.arrays import broadcasting, filling
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope, type_of
+from berth.ops.declare import binary
+from berth.ops.declare import unary as declare_unary
 from berth.ops.elementwise import compare, unary
 from berth.ops.elementwise.arithmetic import FLOOR_DIV, REAL_DIV, check_divisor, quotient_type
 from berth.ops.elementwise.blocks import by_blocks
@@ -199,24 +201,21 @@ def _truncate_mod(xp: Any, x: Any, y: Any) -> Any:
     return xp.fmod(x, y)
 
 
-TRUNCATE_DIV = elementwise(
-    "TruncateDiv", "x:T y:T", by_blocks(_truncate_div), REAL, gradient=NOT_DIFFERENTIABLE
-)
 TRUNCATE_MOD = elementwise(
     "TruncateMod", "x:T y:T", by_blocks(_truncate_mod), (int32, int64, *FLOATING)
 )
-RINT = elementwise("Rint", "x:T", "rint", FLOATING, gradient=NOT_DIFFERENTIABLE)
 NEXT_AFTER = elementwise("NextAfter", "x1:T x2:T", "nextafter", (float32, float64))
 
 
-@public("truncatediv")
-def truncatediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x / y element-wise, rounded towards zero.
-
-    >>> truncatediv([7, -7], [2, 2]).numpy().tolist()
-    [3, -3]
-    """
-    return apply(TRUNCATE_DIV, (x, y), {}, name)
+TRUNCATE_DIV, truncatediv = binary(
+    "TruncateDiv",
+    by_blocks(_truncate_div),
+    REAL,
+    doc="Return x / y element-wise, rounded towards zero.",
+    example=("[7, -7], [2, 2]", "[3, -3]"),
+    gradient=NOT_DIFFERENTIABLE,
+    public=("truncatediv",),
+)
 
 
 @public("truncatemod")
@@ -256,15 +255,16 @@ def floor_div(x: Any, y: Any, name: str | None = None) -> Any:
     return apply(FLOOR_DIV, (x, y), {}, name)
 
 
-@public("math.rint")
-@public_v1("rint")
-def rint(x: TensorLike, name: str | None = None) -> Tensor:
-    """Round x to the nearest integer, halves to even, element-wise.
-
-    >>> rint([0.5, 1.5, -1.7]).numpy().tolist()
-    [0.0, 2.0, -2.0]
-    """
-    return apply(RINT, (x,), {}, name)
+RINT, rint = declare_unary(
+    "Rint",
+    "rint",
+    FLOATING,
+    doc="Round x to the nearest integer, halves to even, element-wise.",
+    example=("[0.5, 1.5, -1.7]", "[0.0, 2.0, -2.0]"),
+    gradient=NOT_DIFFERENTIABLE,
+    public=("math.rint",),
+    public_v1=("rint",),
+)
 
 
 @public("math.nextafter")

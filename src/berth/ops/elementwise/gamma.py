@@ -10,6 +10,7 @@ from berth.dtypes import FLOATING, float32, float64
 from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.arrays.filling import zeros_like
 from berth.ops.builder import apply
+from berth.ops.declare import unary
 from berth.ops.elementwise.blocks import by_blocks, polynomial
 from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.rules import elementwise
@@ -162,43 +163,8 @@ def _polygamma(xp: Any, a: Any, x: Any) -> Any:
 
 
 _WIDE = (float32, float64)
-LGAMMA = elementwise("Lgamma", "x:T", by_blocks(_lgamma, 8), FLOATING)
-DIGAMMA = elementwise("Digamma", "x:T", by_blocks(_digamma, 8), FLOATING)
 POLYGAMMA = elementwise("Polygamma", "a:T x:T", by_blocks(_polygamma, 8), _WIDE)
 ZETA = elementwise("Zeta", "x:T q:T", by_blocks(_zeta, 8), _WIDE)
-
-
-@public("math.lgamma")
-@public_v1("lgamma")
-def lgamma(x: TensorLike, name: str | None = None) -> Tensor:
-    """Logarithm of the absolute value of the gamma function of x, element-wise.
-
-    >>> lgamma([1.0, 2.0, 0.0]).numpy().tolist()
-    [0.0, 0.0, inf]
-    """
-    return apply(LGAMMA, (x,), {}, name)
-
-
-@gradient(LGAMMA)
-def _lgamma_gradient(op: RecordedOp, grad: Any) -> Any:
-    return grad * digamma(op.inputs[0])
-
-
-@public("math.digamma")
-@public_v1("digamma")
-def digamma(x: TensorLike, name: str | None = None) -> Tensor:
-    """Digamma function, the derivative of `lgamma`, element-wise.
-
-    >>> digamma([1.0]).numpy().tolist()
-    [-0.5772156715393066]
-    """
-    return apply(DIGAMMA, (x,), {}, name)
-
-
-@gradient(DIGAMMA)
-def _digamma_gradient(op: RecordedOp, grad: Any) -> Any:
-    x = op.inputs[0]
-    return grad * polygamma(1 + zeros_like(x), x)
 
 
 @public("math.polygamma")
@@ -217,6 +183,29 @@ def _polygamma_gradient(op: RecordedOp, grad: Any) -> Any:
     """Gradient by x only, as in TensorFlow: the order is not differentiable."""
     order, x = op.inputs
     return None, sum_like(grad * polygamma(order + 1, x), x)
+
+
+DIGAMMA, digamma = unary(
+    "Digamma",
+    by_blocks(_digamma, 8),
+    FLOATING,
+    doc="Digamma function, the derivative of `lgamma`, element-wise.",
+    example=("[1.0]", "[-0.5772156715393066]"),
+    gradient=lambda op, grad: grad * polygamma(1 + zeros_like(op.inputs[0]), op.inputs[0]),
+    public=("math.digamma",),
+    public_v1=("digamma",),
+)
+
+LGAMMA, lgamma = unary(
+    "Lgamma",
+    by_blocks(_lgamma, 8),
+    FLOATING,
+    doc="Logarithm of the absolute value of the gamma function of x, element-wise.",
+    example=("[1.0, 2.0, 0.0]", "[0.0, 0.0, inf]"),
+    gradient=lambda op, grad: grad * digamma(op.inputs[0]),
+    public=("math.lgamma",),
+    public_v1=("lgamma",),
+)
 
 
 @public("math.zeta")

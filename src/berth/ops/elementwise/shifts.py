@@ -8,12 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from berth.dtypes import INTEGERS
-from berth.ops.builder import apply
+from berth.ops.declare import binary
 from berth.ops.elementwise.blocks import by_blocks
 from berth.ops.opdef import NOT_DIFFERENTIABLE
-from berth.ops.rules import elementwise
-from berth.ops.types import Tensor, TensorLike
-from berth.public import public
 
 
 def _shift_left(xp: Any, x: Any, y: Any) -> Any:
@@ -29,29 +26,21 @@ def _places(xp: Any, y: Any) -> Any:
     return xp.clip(y, number(0), number(8 * y.dtype.itemsize - 1))
 
 
-LEFT_SHIFT = elementwise(
-    "LeftShift", "x:T y:T", by_blocks(_shift_left), INTEGERS, gradient=NOT_DIFFERENTIABLE
+LEFT_SHIFT, left_shift = binary(
+    "LeftShift",
+    by_blocks(_shift_left),
+    INTEGERS,
+    doc="Shift the bits of x to the left by y, element-wise.",
+    example=("[1, 3], 2", "[4, 12]"),
+    gradient=NOT_DIFFERENTIABLE,
+    public=("bitwise.left_shift",),
 )
-RIGHT_SHIFT = elementwise(
-    "RightShift", "x:T y:T", by_blocks(_shift_right), INTEGERS, gradient=NOT_DIFFERENTIABLE
+RIGHT_SHIFT, right_shift = binary(
+    "RightShift",
+    by_blocks(_shift_right),
+    INTEGERS,
+    doc="Arithmetic shift of the bits of x to the right by y, element-wise: the sign is kept.",
+    example=("[12, -12], 2", "[3, -3]"),
+    gradient=NOT_DIFFERENTIABLE,
+    public=("bitwise.right_shift",),
 )
-
-
-@public("bitwise.left_shift")
-def left_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Shift the bits of x to the left by y, element-wise.
-
-    >>> left_shift([1, 3], 2).numpy().tolist()
-    [4, 12]
-    """
-    return apply(LEFT_SHIFT, (x, y), {}, name)
-
-
-@public("bitwise.right_shift")
-def right_shift(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Arithmetic shift of the bits of x to the right by y, element-wise: the sign is kept.
-
-    >>> right_shift([12, -12], 2).numpy().tolist()
-    [3, -3]
-    """
-    return apply(RIGHT_SHIFT, (x, y), {}, name)

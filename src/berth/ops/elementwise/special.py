@@ -14,13 +14,14 @@ import numpy as np
 from berth.dtypes import FLOATING, float64
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
+from berth.ops.declare import unary
 from berth.ops.elementwise.arithmetic import multiply
 from berth.ops.elementwise.blocks import by_blocks, polynomial
 from berth.ops.elementwise.unary import exp, negative, square
 from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.rules import elementwise
 from berth.ops.types import Tensor, TensorLike
-from berth.public import public, public_v1
+from berth.public import public
 
 # --- the error function -------------------------------------------------------------------
 
@@ -163,43 +164,31 @@ def _erfc(xp: Any, x: Any) -> Any:
     return xp.where(size <= _NEAR, 1 - _near_zero(xp, x), xp.where(x < 0, 2 - far, far))
 
 
-ERF = elementwise("Erf", "x:T", by_blocks(_erf), FLOATING)
-ERFC = elementwise("Erfc", "x:T", by_blocks(_erfc), FLOATING)
+_SLOPE_AT_0 = 2 / math.sqrt(math.pi)
 
+ERF, erf = unary(
+    "Erf",
+    by_blocks(_erf),
+    FLOATING,
+    doc="Gauss error function of x, 2/√π ∫₀ˣ exp(-t²) dt, element-wise.",
+    example=("[0.0, 10.0]", "[0.0, 1.0]"),
+    gradient=lambda op, grad: grad * _SLOPE_AT_0 * exp(negative(square(op.inputs[0]))),
+    public=("math.erf",),
+    public_v1=("erf",),
+)
 
-@public("math.erf")
-@public_v1("erf")
-def erf(x: TensorLike, name: str | None = None) -> Tensor:
-    """Gauss error function of x, 2/√π ∫₀ˣ exp(-t²) dt, element-wise.
+ERFC, erfc = unary(
+    "Erfc",
+    by_blocks(_erfc),
+    FLOATING,
+    doc="Complementary error function, 1 - erf(x), accurate where that is small, element-wise.",
+    example=("[0.0, -10.0]", "[1.0, 2.0]"),
+    gradient=lambda op, grad: grad * -_SLOPE_AT_0 * exp(negative(square(op.inputs[0]))),
+    public=("math.erfc",),
+    public_v1=("erfc",),
+)
 
-    >>> erf([0.0, 10.0]).numpy().tolist()
-    [0.0, 1.0]
-    """
-    return apply(ERF, (x,), {}, name)
-
-
-@gradient(ERF)
-def _erf_gradient(op: RecordedOp, grad: Any) -> Any:
-    return grad * (2 / math.sqrt(math.pi)) * exp(negative(square(op.inputs[0])))
-
-
-@public("math.erfc")
-@public_v1("erfc")
-def erfc(x: TensorLike, name: str | None = None) -> Tensor:
-    """Complementary error function, 1 - erf(x), accurate where that is small, element-wise.
-
-    >>> erfc([0.0, -10.0]).numpy().tolist()
-    [1.0, 2.0]
-    """
-    return apply(ERFC, (x,), {}, name)
-
-
-@gradient(ERFC)
-def _erfc_gradient(op: RecordedOp, grad: Any) -> Any:
-    return grad * (-2 / math.sqrt(math.pi)) * exp(negative(square(op.inputs[0])))
-
-
-# --- and its inverse ----------------------------------------------------------------------
+# --- inverses -----------------------------------------------------------------------------
 
 _QUANTILE_MIDDLE = (
     (
