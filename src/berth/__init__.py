@@ -58,23 +58,19 @@ from berth.functions.tensor_spec import TensorSpec
 from berth.graph.expect import expect_device
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
-from berth.ops.arrays.agreement import (
-    bitcast,
-    broadcast_dynamic_shape,
-    broadcast_static_shape,
-    ensure_shape,
-    identity_n,
-    shape_n,
-)
 from berth.ops.arrays.array import (
     constant,
     expand_dims,
     identity,
+    identity_n,
     reshape,
     squeeze,
     stop_gradient,
 )
+from berth.ops.arrays.bitcast import bitcast
+from berth.ops.arrays.broadcast_shapes import broadcast_dynamic_shape, broadcast_static_shape
 from berth.ops.arrays.broadcasting import broadcast_to
+from berth.ops.arrays.ensure_shape import ensure_shape
 from berth.ops.arrays.filling import fill, ones, range, zeros
 from berth.ops.arrays.filling import ones_like_v2 as ones_like
 from berth.ops.arrays.filling import zeros_like_v2 as zeros_like
@@ -85,13 +81,11 @@ from berth.ops.arrays.indexed_slices import IndexedSlices
 from berth.ops.arrays.indexing import boolean_mask_v2 as boolean_mask
 from berth.ops.arrays.indexing import newaxis
 from berth.ops.arrays.joining import concat, split, stack, unstack
-from berth.ops.arrays.metadata import rank
+from berth.ops.arrays.metadata import rank, shape_n
 from berth.ops.arrays.metadata import shape_v2 as shape
 from berth.ops.arrays.metadata import size_v2 as size
-from berth.ops.arrays.moving import pad_v2 as pad
-from berth.ops.arrays.moving import tile
-from berth.ops.arrays.moving import transpose_v2 as transpose
 from berth.ops.arrays.one_hot import one_hot
+from berth.ops.arrays.pad import pad_v2 as pad
 from berth.ops.arrays.partitions import dynamic_partition, dynamic_stitch
 from berth.ops.arrays.rearranging import repeat, reverse, reverse_sequence, roll
 from berth.ops.arrays.scattering import (
@@ -103,10 +97,12 @@ from berth.ops.arrays.scattering import (
     tensor_scatter_nd_sub,
     tensor_scatter_nd_update,
 )
-from berth.ops.arrays.sets import unique, unique_with_counts
 from berth.ops.arrays.slicing import slice, strided_slice
 from berth.ops.arrays.sorting import argsort, sort
 from berth.ops.arrays.strings import as_string, numpy_function
+from berth.ops.arrays.tile import tile
+from berth.ops.arrays.transpose import transpose_v2 as transpose
+from berth.ops.arrays.unique import unique, unique_with_counts
 from berth.ops.elementwise.add_n import add_n
 from berth.ops.elementwise.arithmetic import (
     add,

@@ -2,8 +2,8 @@
 
 # --- written by dev/make_api.py: make api
 # isort: split
-from berth.ops.arrays.depth import depth_to_space, space_to_depth
 from berth.ops.arrays.sorting import in_top_k, top_k
+from berth.ops.arrays.space_to_depth import depth_to_space, space_to_depth
 from berth.ops.elementwise.sigmoid import relu, sigmoid, tanh
 from berth.ops.nn.activations import crelu, elu, gelu, leaky_relu, relu6, selu
 from berth.ops.nn.bias import bias_add

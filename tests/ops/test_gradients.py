@@ -7,7 +7,7 @@ import pytest
 
 import berth.compat.v1 as tf
 from berth.autodiff.backprop import gradients
-from berth.ops.arrays import metadata, moving, slicing
+from berth.ops.arrays import metadata, slicing
 from berth.ops.arrays.broadcasting import broadcast_to, sum_like
 from berth.ops.arrays.gathering import gather, where, where_v2
 from berth.ops.arrays.placeholders import placeholder_with_default
@@ -484,6 +484,6 @@ def test_a_network_follows_differences():
 def test_gradients_know_their_shapes():
     with tf.Graph().as_default():
         x = tf.placeholder(tf.float32, [None, 3])
-        tiled = moving.tile(x, tf.placeholder(tf.int32, [2]))
+        tiled = tf.tile(x, tf.placeholder(tf.int32, [2]))
         [grad] = gradients(tiled, x)
         assert grad.shape.as_list() == [None, 3]

@@ -8,23 +8,14 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.ops.arrays.agreement import (
-    bitcast,
-    broadcast_dynamic_shape,
-    broadcast_static_shape,
-    ensure_shape,
-    identity_n,
-    shape_n,
-)
-from berth.ops.arrays.depth import (
-    depth_to_space,
-    depth_to_space_v1,
-    space_to_depth,
-    space_to_depth_v1,
-)
+from berth.ops.arrays.array import identity_n
+from berth.ops.arrays.bitcast import bitcast
+from berth.ops.arrays.broadcast_shapes import broadcast_dynamic_shape, broadcast_static_shape
+from berth.ops.arrays.ensure_shape import ensure_shape
 from berth.ops.arrays.grids import linspace, meshgrid, sequence_mask, unravel_index
 from berth.ops.arrays.indexing import boolean_mask, boolean_mask_v2
-from berth.ops.arrays.moving import pad, pad_v2, transpose_v2
+from berth.ops.arrays.metadata import shape_n
+from berth.ops.arrays.pad import pad, pad_v2
 from berth.ops.arrays.partitions import dynamic_partition, dynamic_stitch, invert_permutation
 from berth.ops.arrays.rearranging import (
     repeat,
@@ -33,6 +24,13 @@ from berth.ops.arrays.rearranging import (
     reverse_sequence_v1,
     roll,
 )
+from berth.ops.arrays.space_to_depth import (
+    depth_to_space,
+    depth_to_space_v1,
+    space_to_depth,
+    space_to_depth_v1,
+)
+from berth.ops.arrays.transpose import transpose_v2
 from tests.ops.calls import sample
 from tests.ops.gradient_checks import CPU, GPU, KNOWN, check_gradient, each_type, evaluate
 

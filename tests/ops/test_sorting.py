@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.ops.arrays.sets import unique, unique_with_counts
 from berth.ops.arrays.sorting import argsort, in_top_k, in_top_k_v1, sort, top_k
+from berth.ops.arrays.unique import unique, unique_with_counts
 from berth.ops.reductions.histogram import histogram_fixed_width, histogram_fixed_width_bins
 from berth.ops.reductions.searchsorted import searchsorted
 from tests.ops.calls import sample

@@ -7,7 +7,7 @@ from typing import Any
 
 from berth.dtypes import DType
 from berth.ops.arrays.array import reshape
-from berth.ops.arrays.moving import transpose
+from berth.ops.arrays.transpose import transpose
 from berth.ops.elementwise.unary import sign
 from berth.ops.linalg.decompositions import qr
 from berth.ops.linalg.diagonals import eye, tensor_diag_part

@@ -66,25 +66,19 @@ from berth.graph.graph import Graph
 from berth.graph.keys import GraphKeys
 from berth.graph.node_text import GraphDef, NodeDef
 from berth.graph.operation import Operation
-from berth.ops.arrays.agreement import (
-    bitcast,
-    broadcast_dynamic_shape,
-    broadcast_static_shape,
-    ensure_shape,
-    identity_n,
-    shape_n,
-)
 from berth.ops.arrays.array import (
     constant,
     expand_dims,
     identity,
+    identity_n,
     reshape,
     squeeze,
     stop_gradient,
 )
+from berth.ops.arrays.bitcast import bitcast
+from berth.ops.arrays.broadcast_shapes import broadcast_dynamic_shape, broadcast_static_shape
 from berth.ops.arrays.broadcasting import broadcast_to
-from berth.ops.arrays.depth import depth_to_space_v1 as depth_to_space
-from berth.ops.arrays.depth import space_to_depth_v1 as space_to_depth
+from berth.ops.arrays.ensure_shape import ensure_shape
 from berth.ops.arrays.filling import fill, ones, ones_like, range, zeros, zeros_like
 from berth.ops.arrays.gathering import gather, where, where_v2
 from berth.ops.arrays.grids import linspace, meshgrid, sequence_mask, unravel_index
@@ -92,9 +86,9 @@ from berth.ops.arrays.grids import linspace as lin_space
 from berth.ops.arrays.indexed_slices import IndexedSlices, IndexedSlicesValue
 from berth.ops.arrays.indexing import boolean_mask, newaxis
 from berth.ops.arrays.joining import concat, split, stack, unstack
-from berth.ops.arrays.metadata import rank, shape, size
-from berth.ops.arrays.moving import pad, tile, transpose
+from berth.ops.arrays.metadata import rank, shape, shape_n, size
 from berth.ops.arrays.one_hot import one_hot
+from berth.ops.arrays.pad import pad
 from berth.ops.arrays.partitions import dynamic_partition, dynamic_stitch, invert_permutation
 from berth.ops.arrays.placeholders import placeholder, placeholder_with_default
 from berth.ops.arrays.rearranging import repeat, reverse, roll
@@ -112,10 +106,14 @@ from berth.ops.arrays.scattering import (
 from berth.ops.arrays.scattering import tensor_scatter_nd_add as tensor_scatter_add
 from berth.ops.arrays.scattering import tensor_scatter_nd_sub as tensor_scatter_sub
 from berth.ops.arrays.scattering import tensor_scatter_nd_update as tensor_scatter_update
-from berth.ops.arrays.sets import unique, unique_with_counts
 from berth.ops.arrays.slicing import slice, strided_slice
 from berth.ops.arrays.sorting import argsort, sort
+from berth.ops.arrays.space_to_depth import depth_to_space_v1 as depth_to_space
+from berth.ops.arrays.space_to_depth import space_to_depth_v1 as space_to_depth
 from berth.ops.arrays.strings import as_string, numpy_function, py_func, string_join
+from berth.ops.arrays.tile import tile
+from berth.ops.arrays.transpose import transpose
+from berth.ops.arrays.unique import unique, unique_with_counts
 from berth.ops.elementwise.add_n import accumulate_n, add_n
 from berth.ops.elementwise.arithmetic import (
     add,

@@ -4,10 +4,10 @@ from berth.missing import explain_missing_names as _explain_missing_names
 
 # --- written by dev/make_api.py: make api
 # isort: split
-from berth.ops.arrays.depth import depth_to_space_v1 as depth_to_space
-from berth.ops.arrays.depth import space_to_depth_v1 as space_to_depth
 from berth.ops.arrays.sorting import in_top_k_v1 as in_top_k
 from berth.ops.arrays.sorting import top_k
+from berth.ops.arrays.space_to_depth import depth_to_space_v1 as depth_to_space
+from berth.ops.arrays.space_to_depth import space_to_depth_v1 as space_to_depth
 from berth.ops.elementwise.sigmoid import relu, sigmoid, tanh
 from berth.ops.nn.activations import crelu_v1 as crelu
 from berth.ops.nn.activations import elu, leaky_relu, relu6, selu

@@ -13,5 +13,5 @@ if TYPE_CHECKING:
     from berth.ops.arrays import indexed_slices as indexed_slices
     from berth.ops.arrays import joining as joining
     from berth.ops.arrays import metadata as metadata
-    from berth.ops.arrays import moving as moving
+    from berth.ops.arrays import pad as pad
     from berth.ops.arrays import slicing as slicing

@@ -1,4 +1,4 @@
-"""Constants, `identity`, and changes of shape without a copy: `reshape`, `squeeze`."""
+"""`constant`, `identity`, and changes of shape without a copy: `reshape`, `squeeze`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from berth.ops.compose import (
     is_eager,
     is_eager_or_function,
     is_integer,
+    scope,
 )
 from berth.ops.convert import dtype_of, frozen, to_array
 from berth.ops.convert_eager import to_array_eager
@@ -36,7 +37,7 @@ from berth.ops.rules import (
     shape_of_value,
 )
 from berth.ops.shape import Dims, TensorShape, bracketed, read_dims
-from berth.ops.types import AxisLike, DTypeLike, ShapeLike, Tensor, TensorLike
+from berth.ops.types import AxisLike, DTypeLike, ShapeLike, Tensor, TensorLike, TensorList
 from berth.public import public
 
 ANY = {"T": ALL}
@@ -149,6 +150,17 @@ def identity(input: TensorLike, name: str | None = None) -> Tensor:
     [1, 2]
     """
     return apply(IDENTITY, (input,), {}, name)
+
+
+@public("identity_n")
+def identity_n(input: TensorList, name: str | None = None) -> list[Tensor]:
+    """Identity of several tensors.
+
+    >>> [tensor.numpy().tolist() for tensor in identity_n([[1, 2], 3.0])]
+    [[1, 2], 3.0]
+    """
+    with scope("IdentityN", name):
+        return [identity(tensor) for tensor in input]
 
 
 @gradient(IDENTITY)

@@ -11,9 +11,9 @@ import numpy as np
 from berth.dtypes import ALL, NUMBERS, bool_, int16, int64
 from berth.ops import arrays, reductions
 from berth.ops.arrays.array import reshape
+from berth.ops.arrays.index_checks import no_row
 from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import axis_size, shape, size
-from berth.ops.arrays.places import no_row
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer
 from berth.ops.elementwise import compare

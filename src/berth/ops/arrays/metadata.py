@@ -1,4 +1,4 @@
-"""`shape`, `size` and `rank` of tensors.
+"""`shape`, `shape_n`, `size` and `rank` of tensors.
 
 Where a shape is known in full while the graph is built, the answer is a constant.
 """
@@ -27,7 +27,7 @@ from berth.ops.opdef import (
 )
 from berth.ops.rules import INDEX, from_host
 from berth.ops.shape import Dims, is_known
-from berth.ops.types import DTypeLike, Tensor, TensorLike
+from berth.ops.types import DTypeLike, Tensor, TensorLike, TensorList
 from berth.public import public, public_v1, public_v2
 
 
@@ -115,6 +115,19 @@ def shape_v2(input: TensorLike, out_type: DTypeLike = None, name: str | None = N
     [1, 3]
     """
     return shape(input, name, out_type)
+
+
+@public("shape_n")
+def shape_n(
+    input: TensorList, out_type: DTypeLike = int32, name: str | None = None
+) -> list[Tensor]:
+    """Shapes of several tensors.
+
+    >>> [sizes.numpy().tolist() for sizes in shape_n([[1, 2], [[3]]])]
+    [[2], [1, 1]]
+    """
+    with scope("ShapeN", name):
+        return [shape(tensor, out_type=out_type) for tensor in input]
 
 
 @public_v1("size")

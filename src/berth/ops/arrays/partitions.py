@@ -11,11 +11,11 @@ from berth.dtypes import ALL
 from berth.errors import InvalidArgumentError
 from berth.ops import arrays
 from berth.ops.arrays.array import reshape
+from berth.ops.arrays.index_checks import no_row
 from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import rank as rank_of
 from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.arrays.metadata import size as size_of
-from berth.ops.arrays.places import no_row
 from berth.ops.attributes import check_least
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, scope

@@ -16,7 +16,7 @@ from berth.ops.arrays.broadcasting import broadcast_to
 from berth.ops.arrays.gathering import gather, where
 from berth.ops.arrays.grids import sequence_mask
 from berth.ops.arrays.metadata import axis_size
-from berth.ops.arrays.moving import tile
+from berth.ops.arrays.tile import tile
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_integer, scope
 from berth.ops.gradient import RecordedOp, gradient

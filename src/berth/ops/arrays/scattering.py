@@ -19,9 +19,9 @@ from berth.ops import arrays, elementwise
 from berth.ops.arrays.array import reshape
 from berth.ops.arrays.broadcasting import broadcast_to
 from berth.ops.arrays.filling import range as range_op
+from berth.ops.arrays.index_checks import check_depth, check_updates, no_element
 from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import shape as shape_of
-from berth.ops.arrays.places import check_depth, check_updates, no_element
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
 from berth.ops.gradient import RecordedOp, gradient

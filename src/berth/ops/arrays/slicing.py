@@ -111,7 +111,7 @@ def _slice_gradient(op: RecordedOp, grad: Any) -> Any:
     else:
         whole, part = (shape(tensor, out_type=begin.dtype) for tensor in (x, grad))
         paddings = arrays.joining.stack([begin, whole - part - begin], 1)
-    return arrays.moving.pad(grad, paddings), None, None
+    return arrays.pad.pad(grad, paddings), None, None
 
 
 # --- strided slices -----------------------------------------------------------------------

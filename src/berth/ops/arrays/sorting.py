@@ -14,8 +14,8 @@ from berth.ops.arrays.array import expand_dims, reshape
 from berth.ops.arrays.filling import range as range_op
 from berth.ops.arrays.joining import stack
 from berth.ops.arrays.metadata import axis_size, shape, size
-from berth.ops.arrays.moving import transpose
 from berth.ops.arrays.scattering import scatter_nd
+from berth.ops.arrays.transpose import transpose
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
 from berth.ops.elementwise.arithmetic import maximum

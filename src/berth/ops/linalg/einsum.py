@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from berth.dtypes import REAL
-from berth.ops.arrays.agreement import ensure_shape
 from berth.ops.arrays.array import expand_dims, reshape, squeeze
+from berth.ops.arrays.ensure_shape import ensure_shape
 from berth.ops.arrays.filling import range as range_op
 from berth.ops.arrays.indexing import boolean_mask
 from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import rank, shape
-from berth.ops.arrays.moving import transpose
+from berth.ops.arrays.transpose import transpose
 from berth.ops.attributes import at_once
 from berth.ops.builder import apply
 from berth.ops.compose import convert, convert_like, is_eager, is_integer, scope, type_of

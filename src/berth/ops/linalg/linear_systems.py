@@ -7,7 +7,7 @@ from typing import Any
 from berth.ops.arrays.filling import range as range_of
 from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import rank
-from berth.ops.arrays.moving import transpose
+from berth.ops.arrays.transpose import transpose
 from berth.ops.compose import convert, scope, type_of
 from berth.ops.elementwise.arithmetic import multiply
 from berth.ops.elementwise.complex_numbers import real

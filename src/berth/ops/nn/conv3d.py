@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from berth.dtypes import FLOATING
-from berth.ops.arrays.agreement import ensure_shape
 from berth.ops.arrays.array import either_name, reshape
+from berth.ops.arrays.ensure_shape import ensure_shape
 from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import axis_size
-from berth.ops.arrays.moving import pad, transpose
+from berth.ops.arrays.pad import pad
+from berth.ops.arrays.transpose import transpose
 from berth.ops.attributes import at_once, check_choice, check_length, check_type
 from berth.ops.compose import convert, is_eager, scope
 from berth.ops.elementwise.arithmetic import maximum

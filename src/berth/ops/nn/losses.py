@@ -15,8 +15,8 @@ from berth.ops.arrays.array import either_name, reshape, stop_gradient
 from berth.ops.arrays.filling import zeros_like
 from berth.ops.arrays.gathering import where_v2
 from berth.ops.arrays.metadata import shape
-from berth.ops.arrays.moving import transpose
 from berth.ops.arrays.stacking import pack
+from berth.ops.arrays.transpose import transpose
 from berth.ops.builder import apply
 from berth.ops.compose import convert, convert_like, scope
 from berth.ops.elementwise.arithmetic import add

@@ -11,7 +11,7 @@ from berth.dtypes import FLOATING
 from berth.errors import InvalidArgumentError
 from berth.ops.arrays.any_rank import Around
 from berth.ops.arrays.array import either_name
-from berth.ops.arrays.moving import transpose
+from berth.ops.arrays.transpose import transpose
 from berth.ops.builder import apply
 from berth.ops.compose import convert
 from berth.ops.elementwise.unary import exp

@@ -14,7 +14,7 @@ from berth.ops.arrays.filling import range as range_of
 from berth.ops.arrays.gathering import where_v2
 from berth.ops.arrays.indexed_slices import IndexedSlices
 from berth.ops.arrays.metadata import rank, size
-from berth.ops.arrays.moving import transpose
+from berth.ops.arrays.transpose import transpose
 from berth.ops.compose import convert, is_integer, scope
 from berth.ops.elementwise.add_n import add_n
 from berth.ops.elementwise.arithmetic import divide, maximum, minimum, multiply, pow

@@ -17,7 +17,7 @@ import numpy as np
 
 from berth.dtypes import ALL, NUMBERS, REAL, DType
 from berth.errors import InvalidArgumentError
-from berth.ops.arrays.places import check_depth, check_updates, no_element, no_row
+from berth.ops.arrays.index_checks import check_depth, check_updates, no_element, no_row
 from berth.ops.elementwise.arithmetic import check_divisor
 from berth.ops.opdef import (
     NOT_DIFFERENTIABLE,
