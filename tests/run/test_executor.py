@@ -47,8 +47,8 @@ class Binding:
         self.done.append("finish")
         return ["fetched"]
 
-    def give_up(self):
-        self.done.append("give up")
+    def drain(self):
+        self.done.append("drain")
 
     def end(self):
         self.done.append("end")
@@ -83,7 +83,7 @@ def test_failed_run_gives_up_and_ends(executor):
         executor.run(binding, [])
 
     assert after.thread is None
-    assert binding.done == [("begin", []), "give up", "end"]
+    assert binding.done == [("begin", []), "drain", "end"]
 
 
 def test_stages_are_given_to_who_traces_them(executor):
@@ -156,7 +156,7 @@ def test_no_stage_follows_a_failure(executor, device):
         executor.run(binding, [])
 
     assert [stage.thread for stage in stages[1:]] == [None, None]
-    assert binding.done == [("begin", []), "give up", "end"]
+    assert binding.done == [("begin", []), "drain", "end"]
 
 
 def test_failed_run_is_left_when_all_that_began_is_over(executor):

@@ -181,7 +181,7 @@ class Ledger:
     def _obtain(self, take: Callable[..., bool], *args: Any) -> None:
         # To look for the dead takes longer than all the rest, and is rarely needed.
         if not self._do(take, *args):
-            self._do(self._row.insist, take, *args)
+            self._do(self._row.take_or_raise, take, *args)
 
     def _do(self, work: Callable[..., T], *args: Any) -> T:
         # `_locked(self._at_table, ...)` in full: this is on the way of every reservation.

@@ -47,7 +47,7 @@ class Row:
             table.change(self.contexts, card, nbytes)
         return True
 
-    def insist(
+    def take_or_raise(
         self, table: Table, take: Callable[..., bool], card: int, nbytes: int, *rest: Any
     ) -> None:
         """Take bytes once the rows of dead processes are cleared, or raise."""

@@ -1,4 +1,4 @@
-"""``tf.config``: see the devices, choose among them, bound their memory.
+"""``tf.config``: list devices, select them, limit their memory.
 
     physical  what the machine has, less what CUDA_VISIBLE_DEVICES hides
     visible   the physical devices that this program may use

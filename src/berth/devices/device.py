@@ -62,7 +62,7 @@ class HardwareSource:
             self._regions.pop(address, None)
 
 
-class _GoneStream:
+class _InvalidStream:
     """The stream of a device that belongs to the parent of this process."""
 
     def __init__(self, device: Device) -> None:
@@ -132,7 +132,7 @@ class Device:
         """In a forked child: the memory and its contents are the parent's."""
         self.arena.abandon(reason)
         if not self.is_host:
-            self.stream = _GoneStream(self)
+            self.stream = _InvalidStream(self)
 
     @cached_property
     def stream(self) -> Stream:

@@ -39,7 +39,7 @@ class DeviceOptions(NamedTuple):
     system_memory_mb: int = 0
     """What to leave to the system on each GPU, in place of the default."""
     allow_growth: bool | None = None
-    """None: it is not said."""
+    """None: not set."""
     fragmentation_fraction: float = 0.0
     """What part of the limit is worth splitting off a chunk; 0 for the default."""
     other_types: Mapping[str, DeviceOptions] = MappingProxyType({})

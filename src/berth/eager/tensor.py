@@ -56,7 +56,7 @@ class EagerTensor(ValueOperators, Tensor):
         return TensorShape(self.dims)
 
     def set_shape(self, shape: Any) -> None:
-        """Check that the shape is what it is said to be."""
+        """Raise ValueError unless the shape is compatible."""
         if not TensorShape(shape).is_compatible_with(self.shape):
             raise ValueError(
                 f"Tensor's shape {self.shape} is not compatible with supplied shape "

@@ -88,7 +88,7 @@ class Context:
         self.builder: Any = None
         """What computes operations as they are written; made when the first one is."""
         self.sessions: weakref.WeakSet[Any] = weakref.WeakSet()
-        """What uses the devices, and must know when they go."""
+        """Sessions and functions, which are invalidated when the devices are closed."""
         self._pool: Pool | None = None
         self._environ = environ
         self._machine: Machine | None = None
@@ -112,7 +112,7 @@ class Context:
             return self._devices
 
     def asked_api(self) -> str | None:
-        """Return which TensorFlow the program wants to find: v1 or v2, if it is said."""
+        """Return the API that BERTH_API requests: v1 or v2, if it is set."""
         return self._environ.get("BERTH_API")
 
     @property

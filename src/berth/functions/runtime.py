@@ -203,7 +203,7 @@ class FunctionRuntime:
             context().log_once(message)
 
     def _runner(self, given: Sequence[EagerTensor]) -> tuple[RequestRunner, list[Device], bool]:
-        """Plan a call: what runs it, where the results are, and whether it wants the host."""
+        """Plan a call: its runner, the devices of its results, whether the host feeds it."""
         assert self._engine is not None
         feeds = tuple(
             Feed(symbol, tensor.dims, self._positions[tensor.place])

@@ -14,7 +14,7 @@ from berth.public import public_v2
 
 
 class Expectation(NamedTuple):
-    """The devices that are expected, and where that was said."""
+    """The expected devices, and the line that expects them."""
 
     written: str
     devices: FullName

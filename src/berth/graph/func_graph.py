@@ -201,7 +201,7 @@ class FuncGraph(Graph):
         return list(outputs) or node
 
     def _write_down(self, node: Operation) -> None:
-        # Tapes know a variable by its handle outside.
+        # Tapes identify a variable by its handle outside.
         taken = [variable_behind(t) if t.dtype is resource else t for t in node.inputs]
         if node.definition.access is Access.READ or node.definition.is_call:
             for variable in taken:

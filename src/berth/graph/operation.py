@@ -51,7 +51,7 @@ class Operation:
         """What must have run before it, though it takes nothing from it."""
         self.outputs: list[SymbolicTensor] = []
         self.device = ""
-        """The device it asks for; empty if it does not mind."""
+        """The requested device; empty if there is none."""
         self.scopes: tuple[DeviceScope, ...] = ()
         """The device scopes that had a say in that, innermost first."""
         self.colocated_with: tuple[str, ...] = ()

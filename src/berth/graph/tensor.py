@@ -40,7 +40,7 @@ class SymbolicTensor(Tensor):
 
     @property
     def device(self) -> str:
-        """The device that its operation asks for; empty if it does not mind."""
+        """The requested device of its operation; empty if there is none."""
         return self.op.device
 
     @property

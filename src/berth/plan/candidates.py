@@ -45,7 +45,7 @@ class Found(NamedTuple):
     """Whether even a variable's request had to be overridden."""
 
 
-class Kind:
+class OpKind:
     """What the operations of one definition and type of elements have in common."""
 
     __slots__ = ("alone", "definition", "types")
@@ -66,7 +66,7 @@ class Candidates:
         self.types = frozenset(device.device_type for device in devices)
         self._ordered = sorted(devices, key=self._rank)
         self._names: dict[str, FullName | None] = {"": ANYWHERE}
-        self._kinds: dict[tuple[OpDef, DType | None], Kind] = {}
+        self._kinds: dict[tuple[OpDef, DType | None], OpKind] = {}
         self._matching: dict[tuple[FullName, Types], tuple[Any, ...]] = {}
 
     def _rank(self, device: Any) -> tuple[int, bool, str]:
@@ -79,14 +79,14 @@ class Candidates:
             self._names[request] = parse_full_name(request)
         return self._names[request]
 
-    def kind_of(self, op: Operation) -> Kind:
+    def kind_of(self, op: Operation) -> OpKind:
         """Find the kind of an operation."""
         key = op.definition, op.main_type
         kind = self._kinds.get(key)
         if kind is None:
             definition, dtype = key
             types = definition.device_types(dtype) & self.types
-            kind = self._kinds[key] = Kind(definition, types)
+            kind = self._kinds[key] = OpKind(definition, types)
         return kind
 
     def matching(self, request: FullName, types: Types) -> tuple[Any, ...]:
@@ -104,7 +104,7 @@ class Candidates:
         """Tell whether some device is one that the request means."""
         return bool(self.matching(request, self.types))
 
-    def alone(self, kind: Kind, request: str) -> Found:
+    def alone(self, kind: OpKind, request: str) -> Found:
         """Find the candidates of an operation that shares its device with none."""
         name = self.read(request)
         assert name is not None, "requests are read before"

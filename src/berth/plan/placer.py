@@ -27,7 +27,7 @@ from typing import Any
 from berth.dtypes import resource
 from berth.graph.operation import Operation
 from berth.plan import placement_errors as errors
-from berth.plan.candidates import Candidates, Found, Kind
+from berth.plan.candidates import Candidates, Found, OpKind
 from berth.plan.groups import Clash, Groups, ResourceClash, variable_inputs
 from berth.plan.placement import Message, Placement
 
@@ -71,7 +71,7 @@ class _Placer:
         self._error_order = error_order
         self._groups = Groups(candidates, pinned)
         self._placement = Placement(self._groups, candidates, pinned)
-        self._kinds: dict[Operation, Kind] = {}
+        self._kinds: dict[Operation, OpKind] = {}
         self._users: list[Operation] = []
         """The operations that take a reference or a handle."""
         self._waiting: dict[Operation, list[Operation]] = {}
@@ -205,7 +205,7 @@ class _Placer:
             if request is not None and not request.matches(device.full_name):
                 placement.moved.append(op)
 
-    def _find(self, op: Operation, kind: Kind) -> Found:
+    def _find(self, op: Operation, kind: OpKind) -> Found:
         """Find the candidates of an operation; raise if there are none."""
         found = self._look_for(op, kind)
         if not found.devices:
@@ -214,7 +214,7 @@ class _Placer:
                     raise errors.no_device(other, self._placement)
         return found
 
-    def _look_for(self, op: Operation, kind: Kind) -> Found:
+    def _look_for(self, op: Operation, kind: OpKind) -> Found:
         group = self._groups.of(op)
         if group is None:
             return kind.alone.get(op.device) or self._candidates.alone(kind, op.device)

@@ -163,7 +163,7 @@ class Stage:
 
 
 class Feed(NamedTuple):
-    """What a caller has to give."""
+    """One feed of a request: its tensor and shape."""
 
     tensor: SymbolicTensor
     dims: Known
@@ -175,7 +175,7 @@ class Feed(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What a run asks for: the key of a plan."""
+    """The fetches, targets and feeds of a run: the key of a plan."""
 
     fetches: tuple[SymbolicTensor, ...]
     targets: tuple[Operation, ...]
@@ -192,7 +192,7 @@ class Request(NamedTuple):
 
 
 class Plan:
-    """How to do what a request asks."""
+    """The plan of a request."""
 
     def __init__(self, request: Request) -> None:
         self.request = request
@@ -212,7 +212,7 @@ class Plan:
         """The size of the workspace on each device."""
         self.folded: list[Operation] = []
         self.then: Sequence[Operation] = ()
-        """The calls that follow, of a plan that is only the first part of a run."""
+        """The functional ops that run after this plan, if it is one segment of a run."""
         self.work_seconds: dict[int, float] = {}
         """A rough guess of the time each device will take."""
 

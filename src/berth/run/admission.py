@@ -1,6 +1,6 @@
 """Admission of runs: how a run waits for memory that other runs hold.
 
-A run that finds no memory waits only for what can give some back: runs in other threads, each
+A run that finds no memory waits only for what can free some: runs in other threads, each
 of which ends. It tries again when one of them has ended. A request that would not fit even if
 no run held a workspace fails at once.
 
@@ -27,7 +27,7 @@ PAUSE = 0.005
 MAX_TRIES_ALONE = 10
 """How often to try while nothing else runs: others may be trying at the same moment."""
 MAX_ENDED = 1000
-"""After how many ends of other runs to give up."""
+"""How many ends of other runs a run waits for at most."""
 
 _running: dict[object, tuple[object, int]] = {}
 """The runs that were entered: of which runner, in which thread."""
@@ -95,7 +95,7 @@ def obtain(
 
 
 def _others(run: object) -> set[object]:
-    """Return the runs that may give memory back: in other threads, and not waiting."""
+    """Return the runs that may free memory: in other threads, and not waiting."""
     me = get_ident()
     runs = list(_running.items())
     return {key for key, (_, thread) in runs if thread != me and key not in _waiting}

@@ -36,9 +36,9 @@ from berth.run.transfers import (
     copy_out,
     download,
     fetch_from,
-    give,
-    give_copy,
     result_array,
+    return_copy,
+    return_own,
     transfer,
     upload,
     wait,
@@ -255,7 +255,7 @@ class Binding:
             return partial(fetch_from, stream, self.array_of(value), host)
         if value.root in self._late:
             is_given = value.root.storage is Storage.FETCH and position == first
-            return partial(give if is_given else give_copy, self.array_of, value)
+            return partial(return_own if is_given else return_copy, self.array_of, value)
         if array is None:
             array = self.array_of(value)
         return partial(array.__getitem__, ()) if array.ndim == 0 else array.copy
@@ -268,7 +268,7 @@ class Binding:
             and value.root.storage is Storage.FETCH
             and position == first
         ):
-            return partial(give, self.array_of, value)
+            return partial(return_own, self.array_of, value)
         copy_to = partial(result_array, self._devices[value.device], value, self._devices)
         stream = self._streams_at(value.device)
         return partial(copy_out, stream, copy_to, self._xp(value.device), self.array_of, value)

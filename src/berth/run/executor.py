@@ -95,14 +95,14 @@ class Executor:
                 if worker is None:
                     worker = self._workers[device] = _Worker(f"berth-device-{device}")
                 run.n_parts += 1
-                worker.give(partial(run.work_as_part, device, share))
+                worker.submit(partial(run.work_as_part, device, share))
 
     def close(self) -> None:
         """End the workers. A run that goes on is done by its own thread."""
         with self._lock:
             self._is_closed = True
             for worker in self._workers.values():
-                worker.give(None)
+                worker.submit(None)
             self._workers = {}
 
 
@@ -177,13 +177,13 @@ class _Run:
 
 
 class _Worker:
-    """A thread that does one thing after the other."""
+    """A thread that runs submitted work in order."""
 
     def __init__(self, name: str) -> None:
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         threading.Thread(target=self._loop, name=name, daemon=True).start()
 
-    def give(self, work: Callable[[], None] | None) -> None:
+    def submit(self, work: Callable[[], None] | None) -> None:
         self._work.put(work)
 
     def _loop(self) -> None:

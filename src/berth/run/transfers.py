@@ -20,13 +20,13 @@ def result_array(device: Device, value: Value, devices: Sequence[Device]) -> Arr
     return new_array(device, value.dims, value.dtype, holder, devices)
 
 
-def give(array_of: Callable[[Value], Array], value: Value) -> Any:
-    """Give the caller an array that was made for it."""
+def return_own(array_of: Callable[[Value], Array], value: Value) -> Any:
+    """Return an array that was made for the caller."""
     return array_of(value)
 
 
-def give_copy(array_of: Callable[[Value], Array], value: Value) -> Any:
-    """Give the caller a copy of what is not for it to keep."""
+def return_copy(array_of: Callable[[Value], Array], value: Value) -> Any:
+    """Return a copy of an array that the plan keeps."""
     array = array_of(value)
     return array[()] if array.ndim == 0 else array.copy()
 
@@ -38,7 +38,7 @@ def copy_out(
     array_of: Callable[[Value], Array],
     value: Value,
 ) -> Array:
-    """Give the caller a copy, on the same device, of what is not for it to keep."""
+    """Return a copy, on the same device, of an array that the plan keeps."""
     target = make_target()
     stream.launch(partial(xp.copyto, target, array_of(value)))
     stream.synchronize()
@@ -46,7 +46,7 @@ def copy_out(
 
 
 def fetch_from(stream: Stream, array: Array, make_host: Callable[[], Array]) -> Any:
-    """Give the caller a device's array, on the host."""
+    """Return a device's array, copied to the host."""
     host = make_host()
     stream.download(host, array)
     stream.synchronize()

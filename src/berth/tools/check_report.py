@@ -83,7 +83,7 @@ class DeviceCheck:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What ``berth check`` knows at its end."""
+    """The results of ``berth check``."""
 
     simulated_machine: str | None
     size: int

@@ -50,7 +50,7 @@ class DeviceRow:
 
 @dataclass(frozen=True, slots=True)
 class DeviceReport:
-    """What ``berth devices`` knows."""
+    """The data of ``berth devices``."""
 
     simulated_machine: str | None
     devices: list[DeviceRow]

@@ -184,7 +184,7 @@ def _read(program: Program, args: argparse.Namespace) -> tuple[str | bytes, str]
 
 
 def _judge(program: Program, text: str | bytes, file: str, args: argparse.Namespace) -> Verdict:
-    """Find out which TensorFlow a program is written for, unless that is said."""
+    """Determine which TensorFlow a program is written for, unless ``--api`` is given."""
     try:
         reading = read_uses(Source(text, file, Path(program.folder)))
     except (SyntaxError, ValueError):

@@ -36,8 +36,8 @@ class Shim(ModuleType):
     _api: API
     _module: ModuleType | None
 
-    def stand_for(self, api: API, place: str) -> None:
-        """Take the names of a module; `place` is the path from the module `tensorflow` on."""
+    def provide(self, api: API, place: str) -> None:
+        """Provide a module's names; `place` is the path from the module `tensorflow` on."""
         self._api = api
         self._module = module_at(api, place)
         self.__doc__ = self._module.__doc__ if self._module else "Modules of TensorFlow."
@@ -91,7 +91,7 @@ class _Finder:
 
     def exec_module(self, module: ModuleType) -> None:
         assert isinstance(module, Shim), "what `create_module` has made"
-        module.stand_for(self._api, module._place)
+        module.provide(self._api, module._place)
 
 
 def become_tensorflow(module: ModuleType) -> None:
@@ -102,7 +102,7 @@ def become_tensorflow(module: ModuleType) -> None:
     api: API = "v1" if context().asked_api() == "v1" else "v2"
     module.__class__ = Shim
     assert isinstance(module, Shim)
-    module.stand_for(api, "")
+    module.provide(api, "")
     if api == "v1":
         start_with_graphs()
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):  # if not reloaded
