@@ -1,6 +1,6 @@
 """Element-wise functions with intermediate results, computed in blocks that fit into the cache.
 
-What lies between is as large as a block, however large the arrays are.
+Intermediate arrays are as large as a block, whatever the size of the arrays.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ Step = Callable[..., Any]
 def by_blocks(
     step: Step, item_bytes: int = _LEAST_BYTES
 ) -> Callable[[Any, Attrs], Callable[..., None]]:
-    """Make an elementwise function of ``step(xp, *inputs)``, which returns a new array.
+    """Make an element-wise function from ``step(xp, *inputs)``, which returns a new array.
 
-    What lies between has elements of so many bytes, or of those of the output if it has more.
+    Intermediate elements have `item_bytes` bytes, or as many as the output's if that is more.
     """
 
     def find(xp: Any, attrs: Attrs) -> Callable[..., None]:

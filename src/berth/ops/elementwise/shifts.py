@@ -1,6 +1,6 @@
 """Bit shifts of integers.
 
-As in TensorFlow, by 0 bits at least, and at most by all but one.
+As in TensorFlow, the number of bits is clipped to between 0 and all but one.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def _contracted_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputTy
 class _Matrix(NamedTuple):
     """How a tensor becomes a batch of matrices: as a view, or as a copy if there is none."""
 
-    turn: tuple[int, ...]
+    permutation: tuple[int, ...]
     shape: tuple[int, ...]
     is_copied: bool
 
@@ -192,13 +192,13 @@ def _as_matrices(
     batch, *matrix = groups
     own_dots = len(sizes) - len(labels)
     size = dict(zip(labels, sizes[own_dots:], strict=True))
-    turn = (own_dots + labels.index(label) for group in groups for label in group)
+    permutation = (own_dots + labels.index(label) for group in groups for label in group)
     front = (1,) * (n_dots - own_dots) + tuple(sizes[:own_dots])
     merged = (math.prod(size[label] for label in group) for group in matrix)
     # Axes that are not adjacent cannot be merged; BLAS needs a matrix axis innermost.
     is_apart = not all(write(group) in write(labels) for group in matrix)
     return _Matrix(
-        (*range(own_dots), *turn),
+        (*range(own_dots), *permutation),
         (*front, *(size[label] for label in batch), *merged),
         is_apart or labels[-1] in batch,
     )
@@ -226,7 +226,7 @@ def _contraction_scratch(
 
 def _bind_contraction(launch: Launch) -> Call:
     if len(launch.inputs) == 1:
-        return _bind_turn(launch)
+        return _bind_permutation(launch)
     if _is_product_of_elements(launch.attrs["equation"]):
         return _bind_elements(launch)
     xp, out = launch.xp, launch.outputs[0]
@@ -236,13 +236,13 @@ def _bind_contraction(launch: Launch) -> Call:
     before: list[Call] = []
     matrices = []
     for array, matrix in zip(operands, plan.matrices, strict=True):
-        turned = array.transpose(matrix.turn)
+        permuted = array.transpose(matrix.permutation)
         if matrix.is_copied:
-            room = scratch.pop(0)
-            before.append((xp.copyto, (room.reshape(turned.shape), turned)))
-            matrices.append(room)
+            buffer = scratch.pop(0)
+            before.append((xp.copyto, (buffer.reshape(permuted.shape), permuted)))
+            matrices.append(buffer)
         else:
-            matrices.append(turned.reshape(matrix.shape))
+            matrices.append(permuted.reshape(matrix.shape))
     if plan.order is None:
         product = xp.matmul, (*matrices, out.reshape(plan.shape))
         return (make_calls, ((*before, product),)) if before else product
@@ -260,14 +260,14 @@ def _bind_elements(launch: Launch) -> Call:
         labels = without(read_labels(text), ELLIPSIS)
         n_dots = array.ndim - len(labels)
         held = [label for label in output if label in labels]
-        turned = array.transpose(*range(n_dots), *(n_dots + labels.index(x) for x in held))
+        permuted = array.transpose(*range(n_dots), *(n_dots + labels.index(x) for x in held))
         axes = (slice(None) if label in labels else None for label in output)
         index: tuple[Any, ...] = (Ellipsis, *axes)
-        views.append(turned[index])
+        views.append(permuted[index])
     return launch.xp.multiply, (*views, launch.outputs[0])
 
 
-def _bind_turn(launch: Launch) -> Call:
+def _bind_permutation(launch: Launch) -> Call:
     """Permute axes; for repeated labels, take or fill the diagonal."""
     left, _, right = launch.attrs["equation"].partition("->")
     target = read_labels(right)
@@ -276,10 +276,10 @@ def _bind_turn(launch: Launch) -> Call:
     taken = launch.xp.einsum(f"{left}->{once}", launch.inputs[0])
     place = launch.xp.einsum(f"{right}->{once}", out)
     is_spread = len(set(target)) < len(target)
-    return _turn, (launch.xp.copyto, out if is_spread else None, place, taken)
+    return _permute, (launch.xp.copyto, out if is_spread else None, place, taken)
 
 
-def _turn(copyto: Any, cleared: Any, place: Any, taken: Any) -> None:
+def _permute(copyto: Any, cleared: Any, place: Any, taken: Any) -> None:
     if cleared is not None:
         cleared[...] = 0
     copyto(place, taken)

@@ -211,7 +211,7 @@ def _svd_gradient(
 def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Any, Any]:
     """Eigenvalues in ascending order, and eigenvectors, of self-adjoint matrices.
 
-    Only the lower triangle is looked at.
+    Only the lower triangle is read.
 
     >>> eigh([[2.0, 0.0], [0.0, 1.0]])[0].numpy().tolist()
     [1.0, 2.0]
@@ -225,7 +225,7 @@ def eigh(tensor: TensorLike, name: str | None = None) -> tuple[Any, Any]:
 def _eigen_gradient(op: RecordedOp, grad_values: Any, grad_vectors: Any = None) -> Any:
     """V (diag(grad_e) + F ∘ Vᴴ grad_v) Vᴴ, with F = 1 / (eⱼ - eᵢ) and 0 on its diagonal.
 
-    Only the lower triangle is looked at, so it gets what belongs to the upper one too.
+    Only the lower triangle is read, so it gets the gradient of the upper one too.
     """
     if not op.attrs["compute_v"]:
         values, vectors = apply(SELF_ADJOINT_EIG, (op.inputs[0],), {"compute_v": True})

@@ -77,7 +77,7 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
             operands = _join_a_pair(operands, output)
         [(labels, tensor)] = operands
         labels, tensor = _prepared(labels, tensor, output)
-        return _turned(labels, tensor, output)
+        return _permuted(labels, tensor, output)
 
 
 def _read_equation(equation: str, n_tensors: int) -> tuple[list[Labels], Labels]:
@@ -130,7 +130,7 @@ def _explicit(labels: Labels, tensor: Any, number: int, equation: str) -> Operan
 def _prepared(labels: Labels, tensor: Any, kept: Sequence[str]) -> Operand:
     """Take diagonals of repeated labels, and sum over labels that occur in no other tensor."""
     once = unique(labels)
-    tensor = _turned(labels, tensor, once)
+    tensor = _permuted(labels, tensor, once)
     axes = [position - len(once) for position, x in enumerate(once) if x not in kept]
     if not axes:
         return once, tensor
@@ -138,7 +138,7 @@ def _prepared(labels: Labels, tensor: Any, kept: Sequence[str]) -> Operand:
     return left, reduce_sum(tensor, np.array(axes, np.int32))
 
 
-def _turned(labels: Labels, tensor: Tensor, wanted: Labels) -> Tensor:
+def _permuted(labels: Labels, tensor: Tensor, wanted: Labels) -> Tensor:
     """Permute axes, and place them on diagonals for repeated labels."""
     if ELLIPSIS not in labels:
         wanted = without(wanted, ELLIPSIS)
@@ -244,7 +244,7 @@ def _axes_in_range(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list
 def _tensordot_of_any_rank(a: Any, b: Any, axes: Any) -> Tensor:
     """Contract two tensors of unknown rank."""
     if not is_integer(axes):
-        a, b = _turn(a, axes[0], is_first=False), _turn(b, axes[1], is_first=True)
+        a, b = _move_axes(a, axes[0], is_first=False), _move_axes(b, axes[1], is_first=True)
         axes = len(axes[0])
     n_axes = int(axes)
     split = len(a.dims) - n_axes if a.dims is not None else -n_axes
@@ -255,7 +255,7 @@ def _tensordot_of_any_rank(a: Any, b: Any, axes: Any) -> Tensor:
     return reshape(product, concat([free_a, shape_b[n_axes:]], 0))
 
 
-def _turn(tensor: Any, axes: Sequence[int], is_first: bool) -> Any:
+def _move_axes(tensor: Any, axes: Sequence[int], is_first: bool) -> Any:
     """Move some axes of a tensor of unknown rank to the front or the end."""
     n_axes = rank(tensor)
     chosen = mod(np.array(axes, np.int32), n_axes)

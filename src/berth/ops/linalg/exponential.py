@@ -1,7 +1,7 @@
 """Matrix exponential, by scaling and squaring with a Padé approximant of degree 13.
 
-Matrices that are too large for it are halved until they are not; the results are squared as
-often. It is computed in double precision, whatever the type.
+Matrices of a large norm are divided by a power of two; the results are squared as often. It is
+computed in double precision, whatever the type.
 """
 
 from __future__ import annotations
@@ -102,6 +102,6 @@ def expm(input: TensorLike, name: str | None = None) -> Tensor:
 def _exponential_gradient(op: RecordedOp, grad: Any) -> Any:
     """The gradient is a block of a larger exponential: that of [[aᴴ, grad], [0, aᴴ]]."""
     a = op.inputs[0]
-    turned, size = adjoint(a), axis_size(a, -1)
-    rows = concat([turned, grad], -1), concat([zeros_like(a), turned], -1)
+    adjoint_a, size = adjoint(a), axis_size(a, -1)
+    rows = concat([adjoint_a, grad], -1), concat([zeros_like(a), adjoint_a], -1)
     return expm(concat(rows, -2))[..., :size, size:]

@@ -34,7 +34,7 @@ def lstsq(
 ) -> Tensor:
     """Solve linear systems in the least-squares sense.
 
-    Of many solutions it is the shortest. The fast way needs matrices of full rank.
+    Of many solutions it is the one of minimum norm. `fast` needs matrices of full rank.
 
     >>> lstsq([[1.0], [1.0]], [[1.0], [3.0]]).numpy().tolist()
     [[2.0]]
@@ -70,7 +70,7 @@ def pinv(
         a = _matrices(a)
         dtype = a.dtype.base_dtype
         if rcond is None:
-            rcond = 10.0 * _smallest_share(a)
+            rcond = 10.0 * _relative_tolerance(a)
         s, u, v = svd(a, full_matrices=False)
         limit = rcond * reduce_max(s, -1, keepdims=True)
         infinite = np.array(np.inf, dtype.real_dtype.np_dtype)
@@ -91,7 +91,7 @@ def matrix_rank(
         a = _matrices(a)
         s = svd(a, compute_uv=False)
         if tol is None:
-            tol = _smallest_share(a) * reduce_max(s, -1, keepdims=True)
+            tol = _relative_tolerance(a) * reduce_max(s, -1, keepdims=True)
         return reduce_sum(cast(greater(s, tol), int32), -1)
 
 
@@ -104,7 +104,7 @@ def _matrices(value: Any) -> Tensor:
     return a
 
 
-def _smallest_share(a: Any) -> Any:
+def _relative_tolerance(a: Any) -> Any:
     """Relative tolerance below which a singular value counts as zero."""
     real = a.dtype.real_dtype
     n_rows, n_columns = axis_size(a, -2), axis_size(a, -1)

@@ -150,31 +150,33 @@ def matmul(
     >>> matmul([[1, 2]], [[3, 4]], transpose_b=True).numpy().tolist()
     [[11]]
     """
-    for turn, adjoint, which in (
+    for transpose, adjoint, which in (
         (transpose_a, adjoint_a, "a"),
         (transpose_b, adjoint_b, "b"),
     ):
-        if turn and adjoint:
+        if transpose and adjoint:
             raise ValueError(
                 f"Only one of `transpose_{which}` and `adjoint_{which}` can be True. Received "
-                f"`transpose_{which}`={turn}, `adjoint_{which}`={adjoint}."
+                f"`transpose_{which}`={transpose}, `adjoint_{which}`={adjoint}."
             )
-    turns = bool(transpose_a or adjoint_a), bool(transpose_b or adjoint_b)
+    transposes = bool(transpose_a or adjoint_a), bool(transpose_b or adjoint_b)
     if is_tensor(a) and is_tensor(b) and not (adjoint_a or adjoint_b):
-        return _multiply(a, b, turns, name or "MatMul")
+        return _multiply(a, b, transposes, name or "MatMul")
     with scope("MatMul", name) as inner:
         a = convert_like(a, type_of(b), "a")
         b = convert_like(b, type_of(a), "b")
         # The kernel does not conjugate, so `adj_x` is a plain transpose here.
-        return _multiply(conj(a) if adjoint_a else a, conj(b) if adjoint_b else b, turns, inner)
+        return _multiply(
+            conj(a) if adjoint_a else a, conj(b) if adjoint_b else b, transposes, inner
+        )
 
 
-def _multiply(a: Any, b: Any, turns: tuple[bool, bool], name: str) -> Tensor:
+def _multiply(a: Any, b: Any, transposes: tuple[bool, bool], name: str) -> Tensor:
     x, y = a.dims, b.dims
     if x is not None and y is not None and len(x) <= 2 and len(y) <= 2:
-        attrs = {"transpose_a": turns[0], "transpose_b": turns[1]}
+        attrs = {"transpose_a": transposes[0], "transpose_b": transposes[1]}
         return apply(MATMUL, (a, b), attrs, name)
-    return apply(BATCH_MATMUL, (a, b), {"adj_x": turns[0], "adj_y": turns[1]}, name)
+    return apply(BATCH_MATMUL, (a, b), {"adj_x": transposes[0], "adj_y": transposes[1]}, name)
 
 
 @gradient(MATMUL)

@@ -1,7 +1,7 @@
 """Inverse, determinant, Cholesky factor and linear systems, computed by LAPACK.
 
-All of it works on the last two axes, for as many matrices as the others have. The array
-module's routines return new arrays; one copy of the result is made.
+All of it works on the last two axes; the others are a batch. The array module's routines return
+new arrays; one copy of the result is made.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _triangular_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputTy
 # --- kernels ------------------------------------------------------------------------------
 
 
-def _turned(launch: Launch) -> tuple[Any, bool]:
+def _transposed(launch: Launch) -> tuple[Any, bool]:
     """Return the matrix, transposed for the adjoint, and whether to conjugate it too.
 
     The transpose is a view; the conjugate has to be computed when the operation runs.
@@ -103,11 +103,11 @@ def _turned(launch: Launch) -> tuple[Any, bool]:
 
 def _bind_inverse(launch: Launch) -> Call:
     message = "Input is not invertible."
-    return _fill, (launch.xp.linalg.inv, *_turned(launch), (), launch.outputs[0], message)
+    return _fill, (launch.xp.linalg.inv, *_transposed(launch), (), launch.outputs[0], message)
 
 
 def _bind_solve(launch: Launch) -> Call:
-    matrix, is_conjugate = _turned(launch)
+    matrix, is_conjugate = _transposed(launch)
     message = "Input matrix is not invertible."
     operands = matrix, is_conjugate, launch.inputs[1:]
     return _fill, (launch.xp.linalg.solve, *operands, launch.outputs[0], message)
@@ -153,7 +153,7 @@ def _cholesky(function: Callable[..., Any], matrices: Any, out: Any) -> None:
 def _bind_triangular(launch: Launch) -> Call:
     out, lower = launch.outputs[0], launch.attrs["lower"]
     is_lower = lower != launch.attrs["adjoint"]
-    return _substitute, (launch.xp, *_turned(launch), launch.inputs[1], out, is_lower)
+    return _substitute, (launch.xp, *_transposed(launch), launch.inputs[1], out, is_lower)
 
 
 def _substitute(

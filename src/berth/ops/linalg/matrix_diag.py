@@ -207,8 +207,8 @@ def _bind_part(launch: Launch) -> Call:
     matrices, k, padding = launch.inputs
     out = launch.outputs[0]
     pairs = _pairs(matrices, out, _read_band(k), launch.attrs["align"])
-    turned = tuple((place, diagonal) for diagonal, place in pairs)
-    return fill_and_copy, (launch.xp.copyto, (out, padding), turned)
+    copies = tuple((place, diagonal) for diagonal, place in pairs)
+    return fill_and_copy, (launch.xp.copyto, (out, padding), copies)
 
 
 MATRIX_DIAG_PART = OpDef(

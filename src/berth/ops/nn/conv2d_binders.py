@@ -1,7 +1,7 @@
 """Kernels of 2-D convolution and of its gradients by input and filter.
 
 Where the input has several times the filter's channels, channels and features form groups
-that have nothing to do with each other.
+that are independent of each other.
 """
 
 from __future__ import annotations
@@ -187,8 +187,8 @@ def bind_input_gradient(launch: Launch) -> Parts | None:
         for number in range(shapes.n_groups):
             own = _group(filters, number, shapes.n_features)
             rows, columns = (falling(taps) for taps in back.taps)
-            turned = own[rows, columns].swapaxes(2, 3)
-            kernel, preparing = _contiguous(xp, turned, memory[start:], dtype)
+            flipped = own[rows, columns].swapaxes(2, 3)
+            kernel, preparing = _contiguous(xp, flipped, memory[start:], dtype)
             start += _kernel_size(back.walk)
             first += preparing
             from_here = _group(source, number, shapes.n_features)

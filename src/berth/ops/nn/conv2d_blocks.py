@@ -1,7 +1,7 @@
 """Walks of windows over images, divided into blocks that stay in the cache.
 
 A `Walk` moves windows over images: forwards over the input, backwards over the gradients of
-the output, which is the same with a turned filter. A block is some images, or some rows of
+the output, which is the same with a flipped filter. A block is some images, or some rows of
 one. Its windows' elements are gathered side by side, with zeros for padding: either all of a
 window's (*whole*), or those of one of its rows, if windows advance row by row and share
 them. Threads have blocks and scratch memory of their own, and share nothing that is written.
@@ -125,7 +125,7 @@ def blocks(walk: Walk, division: Division, n_threads: int) -> list[list[Block]]:
     return [every[k * share : (k + 1) * share] for k in range(n_threads)]
 
 
-class Meeting(NamedTuple):
+class Overlap(NamedTuple):
     """Where a row of the filter overlaps images, and not padding."""
 
     tap: int
@@ -133,13 +133,13 @@ class Meeting(NamedTuple):
     """The rows of the images, from the first that was gathered."""
     met: slice
     """The rows of windows, from the first of the block."""
-    meets_all: bool
+    covers_all: bool
 
 
-def meetings_of(rows: Windows, block: Block, low: int) -> list[Meeting]:
+def overlaps_of(rows: Windows, block: Block, low: int) -> list[Overlap]:
     """List where the filter's rows overlap images; those that overlap every row come first.
 
-    Then nothing has to be zero before.
+    Then the output need not be set to zero first.
     """
     found = []
     for tap in range(rows.n_taps):
@@ -148,14 +148,14 @@ def meetings_of(rows: Windows, block: Block, low: int) -> list[Meeting]:
         if first < last:
             start = rows.place(first, tap) - low
             found.append(
-                Meeting(
+                Overlap(
                     tap,
                     slice(start, start + last - first),
                     slice(first - block.first, last - block.first),
                     last - first == block.last - block.first,
                 )
             )
-    return sorted(found, key=lambda meeting: not meeting.meets_all)
+    return sorted(found, key=lambda overlap: not overlap.covers_all)
 
 
 class Memory:
@@ -264,8 +264,8 @@ def _pad(
     """Copy rows of images into zero padding."""
     columns, (low, high) = walk.columns, rows
     array = memory.padded((images.shape[0], high - low, columns.span, walk.n_channels))
-    top, bottom = _overlap(low, high, walk.rows.n_in)
-    left, right = _overlap(columns.start, columns.start + columns.span, columns.n_in)
+    top, bottom = _intersect(low, high, walk.rows.n_in)
+    left, right = _intersect(columns.start, columns.start + columns.span, columns.n_in)
     inner = array[:, top:bottom, left:right]
     borders = (array[:, :top], array[:, bottom:], array[:, :, :left], array[:, :, right:])
     calls: list[Call] = [(border.fill, (0,)) for border in borders if border.size]
@@ -276,7 +276,7 @@ def _pad(
     return array, calls
 
 
-def _overlap(low: int, high: int, size: int) -> tuple[int, int]:
+def _intersect(low: int, high: int, size: int) -> tuple[int, int]:
     """Intersect the range from low to high with a size, relative to low."""
     first = min(max(-low, 0), high - low)
     return first, max(min(high, size) - low, first)

@@ -17,7 +17,7 @@ from berth.ops.nn.conv2d_blocks import (
     blocks,
     divide,
     gather,
-    meetings_of,
+    overlaps_of,
     shaped,
 )
 from berth.ops.opdef import Call
@@ -55,14 +55,14 @@ def _block_calls(
     gathered = gather(xp, source, walk, block, memory, Order.ROWS_FIRST)
     yield from gathered.calls
     arrived = grads[block.images, block.first : block.last].swapaxes(0, 1)
-    turned = memory.product(arrived.shape)
-    yield xp.copyto, (turned, arrived)
-    meetings = meetings_of(walk.rows, block, gathered.low)
-    for tap in set(range(walk.rows.n_taps)) - {meeting.tap for meeting in meetings}:
+    ordered = memory.product(arrived.shape)
+    yield xp.copyto, (ordered, arrived)
+    overlaps = overlaps_of(walk.rows, block, gathered.low)
+    for tap in set(range(walk.rows.n_taps)) - {overlap.tap for overlap in overlaps}:
         yield target[tap].fill, (0,)
-    for tap, given, met, _ in meetings:
+    for tap, given, met, _ in overlaps:
         windows = gathered.array[given].reshape(-1, walk.length)
-        grads_met = turned[met].reshape(windows.shape[0], -1)
+        grads_met = ordered[met].reshape(windows.shape[0], -1)
         yield xp.matmul, (windows.T, grads_met, target[tap].reshape(walk.length, -1))
 
 

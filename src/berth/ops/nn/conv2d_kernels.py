@@ -19,7 +19,7 @@ from berth.ops.nn.conv2d_blocks import (
     blocks,
     divide,
     gather,
-    meetings_of,
+    overlaps_of,
 )
 from berth.ops.opdef import Call
 
@@ -74,11 +74,11 @@ def _row_by_row(
     memory: Memory,
 ) -> Iterator[Call]:
     """Multiply by each row of the filter where it overlaps images, and accumulate."""
-    meetings = meetings_of(walk.rows, block, gathered.low)
-    is_filled = bool(meetings) and meetings[0].meets_all
+    overlaps = overlaps_of(walk.rows, block, gathered.low)
+    is_filled = bool(overlaps) and overlaps[0].covers_all
     if not is_filled:
         yield total.fill, (0,)
-    for position, (tap, given, met, _) in enumerate(meetings):
+    for position, (tap, given, met, _) in enumerate(overlaps):
         factors, sums = gathered.array[:, given], total[:, met]
         matrix = kernel[tap].reshape(walk.length, -1)
         if position == 0 and is_filled:

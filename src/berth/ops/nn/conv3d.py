@@ -1,8 +1,8 @@
 """3-D convolution and pooling, computed as 2-D convolutions and pools of slices.
 
-A volume has one axis more than an image, its depth. What a filter sees at one depth lies in
-several images; put behind each other as channels they are one image, for which there is
-`conv2d`. Pools are taken of each image first, and then along the depth.
+A volume is (batch, depth, rows, columns, channels). The images that a window covers along the
+depth are concatenated as channels of one image, and convolved by `conv2d`. Pooling is done for
+each image first, and then along the depth.
 """
 
 from __future__ import annotations

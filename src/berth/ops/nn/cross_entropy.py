@@ -1,7 +1,7 @@
 """Softmax cross entropy kernels: loss and gradient in one operation.
 
 Both operations have two outputs: the loss of each row, and its slope by the row's logits,
-which costs next to nothing beside the loss and is all that the way back needs.
+which costs little beside the loss and is all that the gradient needs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.gradient import RecordedOp, gradient, takes_none
 from berth.ops.nn.softmax import log_softmax, softmax, through_softmax
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, all_devices
-from berth.ops.reductions.rows import Room, add_up, over_rows, room_for, shift
+from berth.ops.reductions.rows import Scratch, add_up, over_rows, row_scratch, shift
 from berth.ops.rules import INDEX, ShapeMismatch, check_rank, common_dims, merge_dims
 from berth.ops.shape import bracketed
 
@@ -47,26 +47,26 @@ def _scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
     dtype, dims = outputs[1]
-    return room_for(dtype, dims, n_threads)
+    return row_scratch(dtype, dims, n_threads)
 
 
-def _start(xp: Any, logits: Any, room: Room) -> None:
+def _start(xp: Any, logits: Any, scratch: Scratch) -> None:
     """Write shifted logits, their exponentials, the sum and its logarithm to scratch."""
-    shift(xp, logits, room.block, room.column)
-    xp.exp(room.block, room.other)
-    add_up(xp, room.other, room, room.column)
-    xp.log(room.column, room.second)
+    shift(xp, logits, scratch.block, scratch.column)
+    xp.exp(scratch.block, scratch.other)
+    add_up(xp, scratch.other, scratch, scratch.column)
+    xp.log(scratch.column, scratch.second)
 
 
-def _cross_entropy(xp: Any, arrays: Sequence[Any], room: Room) -> None:
+def _cross_entropy(xp: Any, arrays: Sequence[Any], scratch: Scratch) -> None:
     slope, loss, logits, labels = arrays
-    _start(xp, logits, room)
-    xp.divide(room.other, room.column, room.other)
-    xp.subtract(room.other, labels, slope)
-    xp.subtract(room.second, room.block, room.block)
-    xp.multiply(room.block, labels, room.block)
-    add_up(xp, room.block, room, room.column)
-    xp.copyto(loss, room.column[:, 0], casting="same_kind")
+    _start(xp, logits, scratch)
+    xp.divide(scratch.other, scratch.column, scratch.other)
+    xp.subtract(scratch.other, labels, slope)
+    xp.subtract(scratch.second, scratch.block, scratch.block)
+    xp.multiply(scratch.block, labels, scratch.block)
+    add_up(xp, scratch.block, scratch, scratch.column)
+    xp.copyto(loss, scratch.column[:, 0], casting="same_kind")
 
 
 def _bind_cross_entropy(launch: Launch) -> Call | Parts | None:
@@ -109,17 +109,17 @@ def _sparse_loss_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputT
     return ((dtype, rows), (dtype, (*(rows or (None,)), n_classes)))
 
 
-def _sparse_cross_entropy(xp: Any, arrays: Sequence[Any], room: Room) -> None:
+def _sparse_cross_entropy(xp: Any, arrays: Sequence[Any], scratch: Scratch) -> None:
     slope, loss, logits, labels = arrays
     n_rows, n_classes = slope.shape
     if int(labels.min()) < 0 or int(labels.max()) >= n_classes:
         raise _outside(labels.tolist(), n_classes)
-    _start(xp, logits, room)
+    _start(xp, logits, scratch)
     here = xp.arange(n_rows), labels
-    xp.subtract(room.second[:, 0], room.block[here], loss)
-    xp.divide(room.other, room.column, room.other)
-    room.other[here] -= 1
-    xp.copyto(slope, room.other, casting="same_kind")
+    xp.subtract(scratch.second[:, 0], scratch.block[here], loss)
+    xp.divide(scratch.other, scratch.column, scratch.other)
+    scratch.other[here] -= 1
+    xp.copyto(slope, scratch.other, casting="same_kind")
 
 
 def _outside(labels: list[int], n_classes: int) -> InvalidArgumentError:

@@ -1,6 +1,6 @@
 """Kernels of depthwise convolution, a few images at a time.
 
-There is no matrix product in this. Windows are a view of the padded images, with columns and
+It is no matrix product. Windows are a view of the padded images, with columns and
 channels in one axis; weights are repeated along the columns to fit it. So the sums of
 products, one einsum, are made of long rows, and a row of results stays in the cache until
 all that belongs to it is added up.
@@ -93,7 +93,7 @@ def _memory(dtype: DType, works: Sequence[_Work], n_weights: int) -> Sequence[Ou
     return ((wide, (n_threads, padded + 2 * product)), (wide, (max(repeated, 1),)))
 
 
-class _Room:
+class _Scratch:
     """One thread's scratch memory for images at a time."""
 
     def __init__(self, flat: Any, work: _Work, images: slice) -> None:
@@ -108,31 +108,31 @@ class _Room:
 # --- calls --------------------------------------------------------------------------------
 
 
-def _pad(xp: Any, images: Any, work: _Work, room: _Room) -> Iterator[Call]:
+def _pad(xp: Any, images: Any, work: _Work, scratch: _Scratch) -> Iterator[Call]:
     """Copy images into zero padding."""
-    yield room.padded.fill, (0,)
+    yield scratch.padded.fill, (0,)
     inner, given = [], []
     for windows, span in ((work.rows, work.padded[0]), (work.columns, work.padded[1])):
         first, last = max(windows.start, 0), min(windows.start + span, windows.n_in)
         given.append(slice(first, max(last, first)))
         inner.append(slice(first - windows.start, max(last, first) - windows.start))
-    target = room.padded[:, inner[0], inner[1]]
+    target = scratch.padded[:, inner[0], inner[1]]
     if target.size:
         yield xp.copyto, (target, images[:, given[0], given[1]])
 
 
-def _windows(xp: Any, work: _Work, room: _Room) -> Any:
+def _windows(xp: Any, work: _Work, scratch: _Scratch) -> Any:
     """View padded images as windows: images, rows, taps, and columns with channels."""
     rows, columns = work.rows, work.columns
-    n, h, w, c = room.padded.strides
-    dims: Known = (room.padded.shape[0], rows.n_out, rows.n_taps, columns.n_taps)
+    n, h, w, c = scratch.padded.strides
+    dims: Known = (scratch.padded.shape[0], rows.n_out, rows.n_taps, columns.n_taps)
     strides: Known = (n, h * rows.step, h * rows.gap, w * columns.gap)
     if columns.step == 1:
         dims, strides = (*dims, columns.n_out * work.n_channels), (*strides, c)
     else:
         dims = (*dims, columns.n_out, work.n_channels)
         strides = (*strides, w * columns.step, c)
-    return xp.lib.stride_tricks.as_strided(room.padded, dims, strides)
+    return xp.lib.stride_tricks.as_strided(scratch.padded, dims, strides)
 
 
 def _contraction(xp: Any, axes: str, windows: Any, other: Any, out: Any, work: _Work) -> Call:
@@ -151,12 +151,14 @@ def _contract(xp: Any, axes: str, a: Any, b: Any, out: Any) -> None:
         xp.copyto(out, xp.einsum(axes, a, b))
 
 
-def _sums(xp: Any, work: _Work, room: _Room, weights: Any, is_more: bool) -> Iterator[Call]:
-    """Compute windows times weights as the room's total, or add that to what is there."""
-    out, windows = room.product if is_more else room.total, _windows(xp, work, room)
+def _sums(
+    xp: Any, work: _Work, scratch: _Scratch, weights: Any, is_more: bool
+) -> Iterator[Call]:
+    """Write windows times weights to the scratch memory's total, or add them to it."""
+    out, windows = scratch.product if is_more else scratch.total, _windows(xp, work, scratch)
     yield _contraction(xp, "nhabm,abm->nhm", windows, weights, out, work)
     if is_more:
-        yield xp.add, (room.total, room.product, room.total)
+        yield xp.add, (scratch.total, scratch.product, scratch.total)
 
 
 def _repeated(xp: Any, weights: Any, work: _Work, flat: Any, start: int) -> tuple[Any, Call]:
@@ -209,11 +211,11 @@ def bind_forward(launch: Launch) -> Parts | None:
         first.append(call)
 
     def calls_of(thread: int, which: slice) -> Iterator[Call]:
-        room = _Room(launch.scratch[0][thread], work, which)
-        yield from _pad(xp, source[which], work, room)
+        scratch = _Scratch(launch.scratch[0][thread], work, which)
+        yield from _pad(xp, source[which], work, scratch)
         for k in range(multiplier):
-            yield from _sums(xp, work, room, repeated[k], is_more=False)
-            yield xp.copyto, (out[which][..., k::multiplier], room.total)
+            yield from _sums(xp, work, scratch, repeated[k], is_more=False)
+            yield xp.copyto, (out[which][..., k::multiplier], scratch.total)
 
     return _parts(work, calls_of, first)
 
@@ -245,8 +247,8 @@ def bind_input(launch: Launch) -> Parts | None:
     for rows, row_taps, columns, column_taps, walk in _back(work):
         repeated = []
         for k in range(multiplier):
-            turned = filters[falling(row_taps), falling(column_taps), :, k]
-            weights, call = _repeated(xp, turned, walk, launch.scratch[1], start)
+            flipped = filters[falling(row_taps), falling(column_taps), :, k]
+            weights, call = _repeated(xp, flipped, walk, launch.scratch[1], start)
             start += weights.size
             repeated.append(weights)
             first.append(call)
@@ -257,11 +259,11 @@ def bind_input(launch: Launch) -> Parts | None:
             if 0 in (walk.rows.n_taps, walk.columns.n_taps, arrived.size):
                 yield places[which].fill, (0,)
                 continue
-            room = _Room(launch.scratch[0][thread], walk, which)
+            scratch = _Scratch(launch.scratch[0][thread], walk, which)
             for k in range(multiplier):
-                yield from _pad(xp, arrived[which][..., k::multiplier], walk, room)
-                yield from _sums(xp, walk, room, repeated[k], is_more=k > 0)
-            yield xp.copyto, (places[which], room.total)
+                yield from _pad(xp, arrived[which][..., k::multiplier], walk, scratch)
+                yield from _sums(xp, walk, scratch, repeated[k], is_more=k > 0)
+            yield xp.copyto, (places[which], scratch.total)
 
     return _parts(work, calls_of, first)
 
@@ -275,11 +277,11 @@ def filter_scratch(
     """Scratch memory: images and products of each thread, and its partial sums."""
     images, dims = inputs[0], outputs[0][1]
     work = _work(images.dims, dims, attrs, n_threads)  # type: ignore[arg-type]
-    rooms, _ = _memory(images.dtype, [work], 0)
+    scratches, _ = _memory(images.dtype, [work], 0)
     n_rows, n_columns, n_channels, multiplier = dims or (0, 0, 0, 0)
     line = (work.n_threads, n_rows, n_columns, work.columns.n_out, n_channels)
     sums = (work.n_threads, (multiplier or 0) + 1, n_rows, n_columns, n_channels)
-    return rooms, (rooms[0], line), (rooms[0], sums)
+    return scratches, (scratches[0], line), (scratches[0], sums)
 
 
 def bind_filter(launch: Launch) -> Parts | Call | None:
@@ -293,17 +295,17 @@ def bind_filter(launch: Launch) -> Parts | Call | None:
     work = _work(images.shape, out.shape, attrs, launch.n_threads)
     source, arrived = channels_last(images, attrs), channels_last(grads, attrs)
     multiplier = out.shape[3]
-    rooms, lines, sums = launch.scratch
+    scratches, lines, sums = launch.scratch
 
     def calls_of(thread: int, which: slice) -> Iterator[Call]:
-        room, line = _Room(rooms[thread], work, which), lines[thread]
-        yield from _pad(xp, source[which], work, room)
-        spare, windows = sums[thread, multiplier], _windows(xp, work, room)
+        scratch, line = _Scratch(scratches[thread], work, which), lines[thread]
+        yield from _pad(xp, source[which], work, scratch)
+        spare, windows = sums[thread, multiplier], _windows(xp, work, scratch)
         for k in range(multiplier):
-            yield xp.copyto, (room.total, arrived[which][..., k::multiplier])
+            yield xp.copyto, (scratch.total, arrived[which][..., k::multiplier])
             for a, b in product(range(work.rows.n_taps), range(work.columns.n_taps)):
                 view, sums_here = windows[:, :, a, b], line[a, b]
-                yield _contraction(xp, "nhm,nhm->m", view, room.total, sums_here, work)
+                yield _contraction(xp, "nhm,nhm->m", view, scratch.total, sums_here, work)
             yield xp.sum, (line, 2, None, spare)
             yield xp.add, (sums[thread, k], spare, sums[thread, k])
 

@@ -27,7 +27,7 @@ def embedding_lookup(
 ) -> Tensor:
     """Look up embeddings: the rows of a table at ids, clipped to `max_norm`.
 
-    A list is one of several tables, of which the first has the first rows, and so on.
+    A list has the parts of one table: the first rows in the first part, and so on.
 
     >>> table = [[1.0, 2.0], [3.0, 4.0]]
     >>> embedding_lookup([table], [1, 0, 1]).numpy().tolist()
@@ -92,7 +92,7 @@ def _from_several(tables: list[Any], ids: Any, strategy: str) -> Any:
 def _divided(tables: list[Any], ids: Any) -> tuple[Any, Any]:
     """Return the table and row of each id for the strategy "div": contiguous ids per table.
 
-    All have as many, but for the first few, which have one more if it does not come out even.
+    All have the same number of rows; if the total is not divisible, the first have one more.
     """
     lengths = [None if t.dims is None else t.dims[0] for t in tables]
     dtype = ids.dtype.base_dtype

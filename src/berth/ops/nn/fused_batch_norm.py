@@ -1,7 +1,7 @@
 """Fused batch normalization and its gradient.
 
-A tensor is gone over in blocks of its first axis, so that what lies between stays in the
-cache. Everything is computed in float32, also for half floats.
+A tensor is processed in blocks of its first axis, so that intermediate values stay in the
+cache. Everything is computed in float32, also for float16.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Loss functions: cross entropy, log-Poisson, L2.
 
-A softmax goes along the last axis of a matrix; tensors of other shapes become one first.
+Softmax runs along the last axis of a matrix; other tensors are reshaped to one first.
 """
 
 from __future__ import annotations

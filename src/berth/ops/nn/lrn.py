@@ -3,7 +3,7 @@
 With ``s = bias + alpha * (sum of squares of the channels around)`` the output is
 ``x / s**beta``. Sums over neighbouring channels are products with a matrix of zeros and
 ones, which BLAS does faster than a sliding window; powers are made of square roots for the
-betas that people use.
+usual betas.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _over_rows(
 ) -> Parts | None:
     """Divide the work by rows of channels; `calls_of` gets arrays, output last, and memory.
 
-    Half floats are made wider first.
+    float16 is converted to float32 first.
     """
     out = launch.outputs[0]
     if out.size == 0:

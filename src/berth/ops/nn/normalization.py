@@ -1,6 +1,6 @@
 """Moments, batch normalization and layer normalization.
 
-All is made of other operations; the whole in one operation is in `fused_batch_norm`.
+Composed of other operations; batch normalization in one operation is in `fused_batch_norm`.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Largest elements and sums are found along rows first, then along columns, which 
 combinations than windows have elements.
 
 A window's gradient goes to its largest element, and to the first of several. To find it, the
-taps are compared with the largest in order, and what was found is remembered.
+taps are compared with the maximum in order, and a mask records where it was found.
 """
 
 from __future__ import annotations

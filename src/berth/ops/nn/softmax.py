@@ -28,7 +28,7 @@ from berth.ops.opdef import (
     all_devices,
 )
 from berth.ops.reductions.reduction import reduce_sum
-from berth.ops.reductions.rows import Room, Step, add_up, over_rows, room_for, shift
+from berth.ops.reductions.rows import Scratch, Step, add_up, over_rows, row_scratch, shift
 from berth.ops.rules import ShapeMismatch
 from berth.ops.types import AxisLike, Tensor, TensorLike
 from berth.public import public
@@ -50,24 +50,24 @@ def _scratch(
     inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
 ) -> Sequence[OutputType]:
     dtype, dims = outputs[0]
-    return room_for(dtype, dims, n_threads)
+    return row_scratch(dtype, dims, n_threads)
 
 
-def _softmax(xp: Any, arrays: Sequence[Any], room: Room) -> None:
+def _softmax(xp: Any, arrays: Sequence[Any], scratch: Scratch) -> None:
     logits, out = arrays
-    shift(xp, logits, room.block, room.column)
-    xp.exp(room.block, room.block)
-    add_up(xp, room.block, room, room.column)
-    xp.divide(room.block, room.column, out)
+    shift(xp, logits, scratch.block, scratch.column)
+    xp.exp(scratch.block, scratch.block)
+    add_up(xp, scratch.block, scratch, scratch.column)
+    xp.divide(scratch.block, scratch.column, out)
 
 
-def _log_softmax(xp: Any, arrays: Sequence[Any], room: Room) -> None:
+def _log_softmax(xp: Any, arrays: Sequence[Any], scratch: Scratch) -> None:
     logits, out = arrays
-    shift(xp, logits, room.block, room.column)
-    xp.exp(room.block, room.other)
-    add_up(xp, room.other, room, room.column)
-    xp.log(room.column, room.column)
-    xp.subtract(room.block, room.column, out)
+    shift(xp, logits, scratch.block, scratch.column)
+    xp.exp(scratch.block, scratch.other)
+    add_up(xp, scratch.other, scratch, scratch.column)
+    xp.log(scratch.column, scratch.column)
+    xp.subtract(scratch.block, scratch.column, out)
 
 
 def _bind_by(step: Step) -> Bind:
@@ -152,8 +152,8 @@ def _along(op: OpDef, logits: Any, axis: Any, name: str | None) -> Tensor:
     order = order_to_last(logits.dims, axis)
     if order is None:
         return apply(op, (logits,), {}, name)
-    turned = apply(op, (transpose(logits, order),), {})
-    return transpose(turned, np.argsort(order).astype(np.int32), name=name or op.name)
+    result = apply(op, (transpose(logits, order),), {})
+    return transpose(result, np.argsort(order).astype(np.int32), name=name or op.name)
 
 
 def order_to_last(dims: Sequence[int | None], axis: int) -> Any:

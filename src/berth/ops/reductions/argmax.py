@@ -60,8 +60,8 @@ def _position_scratch(
     tensor, (dtype, dims) = inputs[0], outputs[0]
     last = len(tensor.dims or ()) - 1
     axis = int(inputs[1].value) % max(last + 1, 1)
-    turned: Dims = () if dims is None else (*dims, (tensor.dims or (1,))[axis])
-    needed: list[OutputType] = [] if axis == max(last, 0) else [(tensor.dtype, turned)]
+    moved: Dims = () if dims is None else (*dims, (tensor.dims or (1,))[axis])
+    needed: list[OutputType] = [] if axis == max(last, 0) else [(tensor.dtype, moved)]
     return needed if dtype is int64 else [*needed, (int64, dims)]
 
 
@@ -76,21 +76,21 @@ def _bind_position(method: str) -> Bind:
             message = f"Reduction axis {axis} is empty in shape {bracketed(tensor.shape)}"
             raise InvalidArgumentError(None, None, message)
         is_last = axis == tensor.ndim - 1
-        turned = tensor if is_last else launch.xp.moveaxis(tensor, axis, -1)
+        moved = tensor if is_last else launch.xp.moveaxis(tensor, axis, -1)
         searched = tensor if is_last else launch.scratch[0]
         found = out if out.dtype == np.int64 else launch.scratch[-1]
         find = getattr(searched, method), (-1, found)
         if searched is tensor and found is out:
             return find
-        return _find, (launch.xp.copyto, (searched, turned), find, (out, found))
+        return _find, (launch.xp.copyto, (searched, moved), find, (out, found))
 
     return bind
 
 
-def _find(copyto: Any, turn: tuple[Any, Any], find: Call, result: tuple[Any, Any]) -> None:
-    searched, turned = turn
-    if searched is not turned:
-        copyto(searched, turned)
+def _find(copyto: Any, pair: tuple[Any, Any], find: Call, result: tuple[Any, Any]) -> None:
+    searched, moved = pair
+    if searched is not moved:
+        copyto(searched, moved)
     find[0](*find[1])
     out, found = result
     if found is not out:

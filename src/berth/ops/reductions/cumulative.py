@@ -53,11 +53,11 @@ def _bind_scan(scan: Scan, of_nothing: Any) -> Bind:
     def bind(launch: Launch) -> Call:
         along = int(launch.inputs[1]) % launch.inputs[0].ndim
 
-        def turned(array: Any) -> Any:
+        def axis_first(array: Any) -> Any:
             array = launch.xp.moveaxis(array, along, 0)
             return array[::-1] if launch.attrs["reverse"] else array
 
-        source, out = turned(launch.inputs[0]), turned(launch.outputs[0])
+        source, out = axis_first(launch.inputs[0]), axis_first(launch.outputs[0])
         if not launch.attrs["exclusive"]:
             return scan(launch, source, out)
         rest = scan(launch, source[:-1], out[1:])

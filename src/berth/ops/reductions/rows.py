@@ -1,8 +1,8 @@
-"""Work along the last axis, a block of rows at a time, so that what lies between stays in
-the cache: what softmax and the losses made of it have in common.
+"""Kernels along the last axis, a block of rows at a time, for softmax and cross entropy.
 
-A block is done by ``step(xp, arrays, room)``. Its arrays are the same rows of the inputs and
-outputs; `room` is memory of its own: two blocks, two columns, and a row of ones to add up by.
+Intermediate values stay in the cache. A block is computed by ``step(xp, arrays, scratch)``: its
+arrays are the same rows of the inputs and outputs, `scratch` is memory of the block: two
+blocks, two columns, and a row of ones for sums by BLAS.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from berth.ops.opdef import Call, Launch, OutputType, Parts
 from berth.ops.shape import Dims
 
 _BLOCK = 2**16
-"""About how many elements are done at a time."""
+"""The number of elements of a block, about."""
 _SMALL = 2**14
 """Below this number of elements, a second thread is not worth its start."""
 _FEW_COLUMNS = 16
 
 
-class Room(NamedTuple):
+class Scratch(NamedTuple):
     """Scratch memory for a block of rows."""
 
     block: Any
@@ -31,13 +31,13 @@ class Room(NamedTuple):
     second: Any
     ones: Any
 
-    def of(self, n_rows: int) -> Room:
-        """Return what a block of so many rows needs of it."""
+    def of(self, n_rows: int) -> Scratch:
+        """Return the part that a block of `n_rows` rows needs."""
         block, other, column, second, ones = self
-        return Room(block[:n_rows], other[:n_rows], column[:n_rows], second[:n_rows], ones)
+        return Scratch(block[:n_rows], other[:n_rows], column[:n_rows], second[:n_rows], ones)
 
 
-Step = Callable[[Any, Sequence[Any], Room], None]
+Step = Callable[[Any, Sequence[Any], Scratch], None]
 
 
 def _divide(n_rows: int, n_columns: int, n_threads: int) -> tuple[int, int]:
@@ -49,7 +49,7 @@ def _divide(n_rows: int, n_columns: int, n_threads: int) -> tuple[int, int]:
     return at_a_time, min(n_threads, -(-n_rows // at_a_time))
 
 
-def room_for(dtype: DType, dims: Dims, n_threads: int) -> Sequence[OutputType]:
+def row_scratch(dtype: DType, dims: Dims, n_threads: int) -> Sequence[OutputType]:
     """Scratch memory for blocks of rows: float16 is computed in float32."""
     wide = float32 if dtype is float16 else dtype
     *outer, n_columns = (size or 0 for size in dims or (0,))
@@ -65,22 +65,22 @@ def over_rows(launch: Launch, step: Step, arrays: Sequence[Any]) -> Call | Parts
     if n_rows == 0:
         return None
     at_a_time, n_threads = _divide(n_rows, n_columns, launch.n_threads)
-    rooms = [Room(*(part[k] for part in launch.scratch)) for k in range(n_threads)]
-    blocks: list[list[Any]] = [[] for _ in rooms]
+    scratches = [Scratch(*(part[k] for part in launch.scratch)) for k in range(n_threads)]
+    blocks: list[list[Any]] = [[] for _ in scratches]
     starts = range(0, n_rows, at_a_time)
     for number, start in enumerate(starts):
         stop = min(start + at_a_time, n_rows)
-        thread = number * len(rooms) // len(starts)
+        thread = number * len(scratches) // len(starts)
         rows = [array[start:stop] for array in arrays]
-        blocks[thread].append((rows, rooms[thread].of(stop - start)))
+        blocks[thread].append((rows, scratches[thread].of(stop - start)))
     calls = [(_each, (step, launch.xp, part)) for part in blocks if part]
     return calls[0] if len(calls) == 1 else Parts(calls)
 
 
-def _each(step: Step, xp: Any, blocks: Sequence[tuple[Sequence[Any], Room]]) -> None:
+def _each(step: Step, xp: Any, blocks: Sequence[tuple[Sequence[Any], Scratch]]) -> None:
     blocks[0][1].ones.fill(1)
-    for arrays, room in blocks:
-        step(xp, arrays, room)
+    for arrays, scratch in blocks:
+        step(xp, arrays, scratch)
 
 
 def largest(xp: Any, rows: Any, out: Any) -> None:
@@ -97,9 +97,9 @@ def largest(xp: Any, rows: Any, out: Any) -> None:
         rows.max(axis=1, out=out, keepdims=True)
 
 
-def add_up(xp: Any, rows: Any, room: Room, out: Any) -> None:
+def add_up(xp: Any, rows: Any, scratch: Scratch, out: Any) -> None:
     """Write the sum of each row to a column."""
-    xp.dot(rows, room.ones, out[:, 0])
+    xp.dot(rows, scratch.ones, out[:, 0])
 
 
 def shift(xp: Any, rows: Any, out: Any, column: Any) -> None:

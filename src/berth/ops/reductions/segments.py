@@ -1,6 +1,6 @@
 """Segment reductions over sorted ids: segment_sum, segment_mean, segment_max and so on.
 
-The last id decides how many results there are; ids may be left out.
+The number of results is the last id plus 1; ids may be missing.
 """
 
 from __future__ import annotations
