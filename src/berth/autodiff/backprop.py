@@ -30,7 +30,7 @@ from berth.variables.variable import Variable
 Within = Callable[[Any], AbstractContextManager[Any]]
 AddUp = Callable[[Sequence[Any]], Any]
 
-# --- the walk -----------------------------------------------------------------------------
+# --- backpropagation ----------------------------------------------------------------------
 
 
 def backpropagate(
@@ -184,7 +184,7 @@ def _source(graph: Graph, x: Any, position: int) -> SymbolicTensor:
     return graph.convert(x, None, f"x_{position}")
 
 
-# --- where it starts ----------------------------------------------------------------------
+# --- initial gradients --------------------------------------------------------------------
 
 
 def _seeds(targets: Sequence[SymbolicTensor], grad_ys: Any, place: Within) -> dict[int, Any]:
@@ -234,7 +234,7 @@ def _check_seed(target: SymbolicTensor, seed: SymbolicTensor) -> None:
         )
 
 
-# --- the way ------------------------------------------------------------------------------
+# --- paths --------------------------------------------------------------------------------
 
 
 def between(
@@ -246,7 +246,7 @@ def between(
 
     What makes a stopped tensor is on no way. What takes one is, if the tensor is a source.
     """
-    reached = {id(tensor) for tensor in sources if _leads_on(tensor)}
+    reached = {id(tensor) for tensor in sources if _has_gradient(tensor)}
     shut = {id(tensor) for tensor in stopped}
     ways = []
     for op in sorted(_needed(targets), key=lambda op: op.number):
@@ -254,11 +254,11 @@ def between(
             continue
         if any(id(tensor) in reached for tensor in op.inputs):
             ways.append(op)
-            reached |= {id(tensor) for tensor in op.outputs if _leads_on(tensor)}
+            reached |= {id(tensor) for tensor in op.outputs if _has_gradient(tensor)}
     return ways[::-1]
 
 
-def _leads_on(tensor: SymbolicTensor) -> bool:
+def _has_gradient(tensor: SymbolicTensor) -> bool:
     """Tell whether a tensor is differentiable: numbers, or a variable that holds them."""
     return is_differentiable(tensor) or tensor.dtype is resource
 
@@ -274,7 +274,7 @@ def _needed(targets: Sequence[SymbolicTensor]) -> set[Operation]:
     return needed
 
 
-# --- where and under which names ----------------------------------------------------------
+# --- devices and names --------------------------------------------------------------------
 
 
 def _place(graph: Graph, colocated: bool) -> Within:

@@ -63,8 +63,8 @@ CUSTOM_GRADIENT_N = OpDef(
 
 
 @gradient(CUSTOM_GRADIENT, CUSTOM_GRADIENT_N)
-def _ask_the_function(op: RecordedOp, *grads: Any) -> Sequence[Any]:
-    return [*[None] * len(grads), *op.attrs["way_back"](*grads)]
+def _custom_gradient(op: RecordedOp, *grads: Any) -> Sequence[Any]:
+    return [*[None] * len(grads), *op.attrs["backward"](*grads)]
 
 
 @public("custom_gradient")
@@ -109,18 +109,18 @@ class _WithGradient:
         with stop_recording(), GradientTape() as looking_on:
             result, function = self._function(*pack_sequence_as(arguments, leaves), **options)
         variables = list(looking_on.watched_variables())
-        way_back = _WayBack(function, leaves, variables)
+        backward = _CustomGradient(function, leaves, variables)
         values = [compose.convert(value) for value in flatten(result)]
         inputs = [*values, *filter(is_differentiable, leaves), *map(compose.convert, variables)]
         if len(values) == 1:
-            passed = [apply(CUSTOM_GRADIENT, inputs, {"way_back": way_back})]
+            passed = [apply(CUSTOM_GRADIENT, inputs, {"backward": backward})]
         else:
-            attrs = {"way_back": way_back, "n_values": len(values)}
+            attrs = {"backward": backward, "n_values": len(values)}
             passed = apply_list(CUSTOM_GRADIENT_N, inputs, attrs)
         return pack_sequence_as(result, passed)
 
 
-class _WayBack:
+class _CustomGradient:
     """Gradient function of a call: gradients of arguments and variables."""
 
     def __init__(

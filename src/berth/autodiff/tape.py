@@ -209,7 +209,7 @@ class GradientTape:
         unconnected_gradients: Any = "none",
     ) -> Any:
         """Gradients of a target, or of the sum of several, with respect to `sources`."""
-        records = self._written_down()
+        records = self._recorded()
         wants_zeros = _reads_zero(unconnected_gradients)
         if target is None:
             raise TypeError(
@@ -231,7 +231,7 @@ class GradientTape:
             [id(key) for key in wanted],
             _beside,
         )
-        self._use_up()
+        self._release()
         grads = [
             zeros_like(source) if found[id(key)] is None and wants_zeros else found[id(key)]
             for source, key in zip(flatten(sources), wanted, strict=True)
@@ -247,9 +247,9 @@ class GradientTape:
         experimental_use_pfor: bool = True,
     ) -> Any:
         """Jacobian of a target with respect to sources."""
-        self._written_down()
+        self._recorded()
         rows = self._rows(target, sources, unconnected_gradients)
-        self._use_up()
+        self._release()
         whole: list[Any] = []
         for source, column in zip(flatten(sources), zip(*rows, strict=True), strict=True):
             dims = (*target.dims, *source.dims)
@@ -277,14 +277,14 @@ class GradientTape:
             for position in range(math.prod(inner)):
                 one = one_hot(position, math.prod(inner), dtype=target.dtype)
                 seed = broadcast_to(reshape(one, (1, *inner)), shape_of(target))
-                columns.append(self._again(target, source, seed, unconnected_gradients))
-        self._use_up()
+                columns.append(self._one_gradient(target, source, seed, unconnected_gradients))
+        self._release()
         if not columns or columns[0] is None:
             return None
         n_rows = -1 if target.dims[0] is None else target.dims[0]
         return reshape(stack(columns, axis=1), (n_rows, *inner, *source.dims[1:]))
 
-    def _written_down(self) -> list[Record]:
+    def _recorded(self) -> list[Record]:
         """Return the recorded operations; RuntimeError if they were used already."""
         if self._records is None:
             raise RuntimeError(
@@ -293,12 +293,12 @@ class GradientTape:
             )
         return self._records
 
-    def _use_up(self) -> None:
+    def _release(self) -> None:
         """Clear the recorded operations, unless the tape is persistent."""
         if not self._is_persistent:
             self._records, self._watched = None, {}
 
-    def _again(self, target: Any, source: Any, seed: Any, unconnected: Any) -> Any:
+    def _one_gradient(self, target: Any, source: Any, seed: Any, unconnected: Any) -> Any:
         """Compute one gradient of several."""
         was_persistent, self._is_persistent = self._is_persistent, True
         try:
@@ -313,7 +313,7 @@ class GradientTape:
             size = math.prod(target.dims)
             for position in range(max(size, 1)):
                 seed = reshape(one_hot(position, size, dtype=target.dtype), target.dims)
-                rows.append(flatten(self._again(target, sources, seed, unconnected)))
+                rows.append(flatten(self._one_gradient(target, sources, seed, unconnected)))
         return rows
 
     def _paused(self) -> AbstractContextManager[None]:

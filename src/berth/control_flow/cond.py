@@ -38,7 +38,7 @@ def building() -> Graph | None:
     return here if isinstance(here, Graph) else None
 
 
-# --- one of two -----------------------------------------------------------------------------
+# --- cond -----------------------------------------------------------------------------------
 
 
 @public_v2("cond")
@@ -170,7 +170,7 @@ def _check_alike(here: Graph, first: Any, other: Any, name: str, other_name: str
         )
 
 
-# --- one of several -------------------------------------------------------------------------
+# --- switch_case and case -------------------------------------------------------------------
 
 
 @public("switch_case")

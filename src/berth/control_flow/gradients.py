@@ -2,9 +2,9 @@
 
 Each subgraph gets a backward subgraph, which backpropagates through its operations and takes
 the forward values that it needs. Those from inside of a subgraph become outputs of the
-forward op (`give_out`); of a loop, these are the values of all iterations, which the backward
-loop takes as sequences, the last first. So nothing is computed twice, and what subgraphs
-read, draw or print they do once.
+forward op (`expose_output`); of a loop, these are the values of all iterations, which the
+backward loop takes as sequences, the last first. So nothing is computed twice, and what
+subgraphs read, draw or print they do once.
 
 A loop sums the gradients of captured tensors over its iterations; the gradients of loop
 variables are passed from iteration to iteration.
@@ -22,7 +22,7 @@ from berth.control_flow.subgraph import (
     Part,
     Subgraph,
     add_call,
-    give_out,
+    expose_output,
     positions_of_variables,
 )
 from berth.graph.func_graph import is_variable
@@ -123,7 +123,7 @@ def _spread(n_inputs: int, found: Mapping[int, Any]) -> list[Any]:
     return [found.get(position) for position in range(n_inputs)]
 
 
-# --- choices --------------------------------------------------------------------------------
+# --- conditionals ---------------------------------------------------------------------------
 
 
 @gradient(*CHOICES)
@@ -141,7 +141,7 @@ def _of_choice(op: RecordedOp, *grads: Any) -> Sequence[Any]:
     for back in backwards:
         outputs = [back.grad_for(position) for position in positions]
         captures = back.graph.captures
-        back.graph.captures = [(_seen_outside(back, outer), inner) for outer, inner in captures]
+        back.graph.captures = [(_outer_tensor(back, outer), inner) for outer, inner in captures]
         takes = [1 + seeded.index(number) for number in back.symbols]
         parts.append(Part(back.graph, outputs, takes))
     given = [call.inputs[0], *(grads[number] for number in seeded)]
@@ -150,13 +150,13 @@ def _of_choice(op: RecordedOp, *grads: Any) -> Sequence[Any]:
     return _spread(len(call.inputs), dict(zip(positions, made.outputs, strict=True)))
 
 
-def _seen_outside(back: _BackwardBody, outer: Any) -> Any:
+def _outer_tensor(back: _BackwardBody, outer: Any) -> Any:
     """Return the outer tensor for an input of a backward subgraph."""
     if not back.is_inside(outer):
         return outer
     position = back.input_behind(outer)
     if position is None:
-        return give_out(back.call, back.position, outer)
+        return expose_output(back.call, back.position, outer)
     return back.call.inputs[position]
 
 
@@ -256,7 +256,7 @@ class _BackwardLoop:
         """Add the values that differ between iterations as sequences; return which ones."""
         back, kept, positions = self._back, [], []
         for outer, inner in back.graph.captures:
-            sequence, outside = self._seen_outside(outer)
+            sequence, outside = self._outer_tensor(outer)
             if not sequence:
                 kept.append((outside, inner))
                 continue
@@ -266,14 +266,14 @@ class _BackwardLoop:
         back.graph.captures = kept
         return positions
 
-    def _seen_outside(self, outer: Any) -> tuple[bool, Any]:
+    def _outer_tensor(self, outer: Any) -> tuple[bool, Any]:
         """Return the outer tensor for one of the forward subgraph, and if it is a sequence."""
         back = self._back
         if not back.is_inside(outer):
             return False, outer
         position = back.input_behind(outer)
         if position is None or self._first <= position < self._sequences.start:
-            return True, give_out(back.call, back.position, outer)
+            return True, expose_output(back.call, back.position, outer)
         return position in self._sequences, back.call.inputs[position]
 
     def _start(self, number: int) -> Any:

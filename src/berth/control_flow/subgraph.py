@@ -172,7 +172,7 @@ def positions_of_variables(call: Operation) -> dict[int, int]:
     }
 
 
-def give_out(call: Operation, position: int, inner: SymbolicTensor) -> SymbolicTensor:
+def expose_output(call: Operation, position: int, inner: SymbolicTensor) -> SymbolicTensor:
     """Add a tensor of a subgraph to the outputs of its functional op; return that output.
 
     Of a loop, these are the values of all iterations, one below the other.

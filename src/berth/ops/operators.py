@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from berth.dtypes import bool_
 from berth.errors import InvalidArgumentError
 from berth.ops.arrays import indexing
-from berth.ops.arrays.strings import add_anyway
+from berth.ops.arrays.strings import add_fallback
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_tensor, scope, type_of
 from berth.ops.elementwise import arithmetic as math
@@ -51,14 +51,14 @@ class Operators:
         try:
             return apply(ADD, (self, other), {}, "add")
         except (TypeError, InvalidArgumentError) as error:
-            return add_anyway(ADD, self, other, "add", error)
+            return add_fallback(ADD, self, other, "add", error)
 
     def __radd__(self, other: TensorLike) -> Tensor:
         try:
             return apply(ADD, (other, self), {}, "add")
         except (TypeError, InvalidArgumentError) as error:
             other = convert(other, type_of(self), "x")
-            return add_anyway(ADD, other, self, "add", error)
+            return add_fallback(ADD, other, self, "add", error)
 
     def __sub__(self, other: TensorLike) -> Tensor:
         return apply(SUB, (self, other), {}, "sub")

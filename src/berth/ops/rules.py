@@ -105,7 +105,7 @@ def merge_dims(a: Dims, b: Dims, at_run: str | None = None) -> Dims:
 
 
 def merge_all(inputs: Sequence[Typed], at_run: Callable[[int], str]) -> Dims:
-    """Combine the shapes of inputs that must agree; `at_run` words that one differs."""
+    """Combine the shapes of inputs that must agree; `at_run` is the message of a run."""
     last = len(inputs) - 1
     dims = inputs[last].dims
     for position in range(last - 1, -1, -1):
@@ -216,7 +216,7 @@ def bind_nothing(launch: Launch) -> None:
 
 
 def check_again(infer: Infer, launch: Launch) -> None:
-    """Apply a shape rule now that values are known: a graph that knew the shape did not ask.
+    """Apply a shape rule now that values are known: a graph skips it if it has the shape.
 
     Kernels call it whose operation can know its shape without its values.
     """

@@ -135,10 +135,10 @@ def check_types(op: OpDef, inputs: Sequence[Any]) -> None:
 
 def type_error_eager(op: OpDef, inputs: Sequence[Any]) -> InvalidArgumentError:
     """Return the error for a type that does not fit, as eager mode words it."""
-    return at_once(op.name, next(_complaints(op, inputs)))
+    return at_once(op.name, next(_mismatches(op, inputs)))
 
 
-def _complaints(op: OpDef, inputs: Sequence[Any]) -> Iterator[str]:
+def _mismatches(op: OpDef, inputs: Sequence[Any]) -> Iterator[str]:
     """Yield what is wrong with the types: first what is not allowed, then what differs."""
     spread = zip(_spread(op, len(inputs)), inputs, strict=True)
     kinds = [(argument.type, tensor.dtype.base_dtype) for (_, argument), tensor in spread]

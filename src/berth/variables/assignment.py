@@ -38,7 +38,7 @@ class Writable:
         """Update the value in one of the ways of `WRITES`."""
         raise NotImplementedError
 
-    # --- all of it ------------------------------------------------------------------------
+    # --- the whole value ------------------------------------------------------------------
 
     def assign(
         self,
@@ -209,7 +209,7 @@ def count(target: SymbolicTensor, limit: int, name: str | None) -> Any:
     return beside(target, by_handle if is_handle else by_reference, (), attrs, name)
 
 
-# --- what users call ----------------------------------------------------------------------
+# --- public functions ---------------------------------------------------------------------
 
 
 @public_v1("assign")

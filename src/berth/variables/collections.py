@@ -21,7 +21,7 @@ from berth.public import public_v1
 from berth.variables.assignment import beside
 from berth.variables.variable import Variable
 
-# --- lists --------------------------------------------------------------------------------
+# --- collections --------------------------------------------------------------------------
 
 
 @public_v1("global_variables")
@@ -60,7 +60,7 @@ def all_variables() -> list[Variable]:
     return global_variables()
 
 
-# --- first values -------------------------------------------------------------------------
+# --- initializer operations ---------------------------------------------------------------
 
 
 @public_v1("variables_initializer", "initializers.variables")
@@ -99,7 +99,7 @@ def initialize_local_variables() -> Any:
     return local_variables_initializer()
 
 
-# --- whether they have one ----------------------------------------------------------------
+# --- checks of initialization -------------------------------------------------------------
 
 
 @public_v1("is_variable_initialized")

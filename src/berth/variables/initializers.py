@@ -91,7 +91,7 @@ def check_floating(dtype: DType) -> DType:
     return dtype
 
 
-# --- one value ----------------------------------------------------------------------------
+# --- constants ----------------------------------------------------------------------------
 
 
 @public_v2("zeros_initializer", "initializers.Zeros")

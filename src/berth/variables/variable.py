@@ -100,7 +100,7 @@ class Variable(Writable, Operators):
             keys.append(GraphKeys.TRAINABLE_VARIABLES)
         self.graph.add_to_collections(keys, self)
 
-    # --- making it ------------------------------------------------------------------------
+    # --- creation -------------------------------------------------------------------------
 
     def _build(
         self, value: Any, dtype: DType | None, name: str, shape: Any, validate_shape: bool
@@ -186,7 +186,7 @@ class Variable(Writable, Operators):
                     IDENTITY, (self._snapshot,), {}, f"{scope}Read/Identity/"
                 )
 
-    # --- what it is -----------------------------------------------------------------------
+    # --- properties -----------------------------------------------------------------------
 
     @property
     def _here(self) -> Graph:

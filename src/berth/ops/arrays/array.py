@@ -117,7 +117,7 @@ def _shaped_now(array: np.ndarray[Any, Any], value: Any, dims: Any) -> np.ndarra
     return np.broadcast_to(array.reshape(()), dims)
 
 
-# --- the same elements, perhaps in another shape ------------------------------------------
+# --- identity and reshaping ---------------------------------------------------------------
 
 IDENTITY = OpDef(
     "Identity",

@@ -22,7 +22,7 @@ def _asked_for(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     return ((tensor.dtype.base_dtype, shape_of_value(wanted)),)
 
 
-# --- stretching ---------------------------------------------------------------------------
+# --- broadcast_to -------------------------------------------------------------------------
 
 
 def _stretched(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -71,7 +71,7 @@ def broadcast_to(input: TensorLike, shape: ShapeLike, name: str | None = None) -
     return apply(BROADCAST_TO, (input, shape), {}, name)
 
 
-# --- and back -----------------------------------------------------------------------------
+# --- sum over broadcast axes --------------------------------------------------------------
 
 
 def _bind_sum(launch: Launch) -> Call:

@@ -54,7 +54,7 @@ from berth.public import public, public_v1, public_v2
 _CONSTANT_BELOW = 1000
 """TensorFlow makes zeros and ones of fewer elements constants."""
 
-# --- one value ----------------------------------------------------------------------------
+# --- fill, zeros, ones --------------------------------------------------------------------
 
 
 def _filled(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -234,7 +234,7 @@ def ones_like_v2(input: TensorLike, dtype: DTypeLike = None, name: str | None = 
     return ones_like(input, dtype, name)
 
 
-# --- equal steps --------------------------------------------------------------------------
+# --- range --------------------------------------------------------------------------------
 
 
 def _range_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:

@@ -11,7 +11,7 @@ import numpy as np
 from berth.dtypes import ALL, NUMBERS, bool_, int16, int64
 from berth.ops import arrays, reductions
 from berth.ops.arrays.array import reshape
-from berth.ops.arrays.index_checks import no_row
+from berth.ops.arrays.index_checks import index_error
 from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import axis_size, shape, size
 from berth.ops.builder import apply
@@ -34,7 +34,7 @@ from berth.ops.shape import Dims
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public_v1, public_v2
 
-# --- by index -----------------------------------------------------------------------------
+# --- gather -------------------------------------------------------------------------------
 
 
 def _gathered(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -119,7 +119,7 @@ def _gather(
     if wide is not indices:
         copyto(wide, indices)
     if wide.min() < 0 or wide.max() >= limit:
-        raise no_row(indices, limit)
+        raise index_error(indices, limit)
     take(*arguments)
 
 
@@ -150,7 +150,7 @@ def _gather_batch(
     if not numbers.size:
         return
     if int(indices.min()) < 0 or int(indices.max()) >= limit:
-        raise no_row(indices, limit)
+        raise index_error(indices, limit)
     first[0](*first[1])
     xp.copyto(numbers, wide)
     xp.add(numbers, added, numbers)
@@ -270,7 +270,7 @@ def _gradient_along(params: Any, indices: Any, grad: Any, axis: int, n_batch: in
     return reshape(total, shape(params))
 
 
-# --- by truth -----------------------------------------------------------------------------
+# --- where --------------------------------------------------------------------------------
 
 
 def _positions_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:

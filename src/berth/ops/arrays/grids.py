@@ -37,7 +37,7 @@ from berth.ops.shape import bracketed
 from berth.ops.types import DTypeLike, Tensor, TensorLike
 from berth.public import public, public_v1
 
-# --- equal steps --------------------------------------------------------------------------
+# --- linspace -----------------------------------------------------------------------------
 
 
 @public("linspace")
@@ -81,7 +81,7 @@ def _steps(begin: Any, end: Any, num: Any, axis: int) -> Tensor:
     return points[first_points]
 
 
-# --- all pairs ----------------------------------------------------------------------------
+# --- meshgrid -----------------------------------------------------------------------------
 
 
 @public("meshgrid")
@@ -117,7 +117,7 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Any]:
         ]
 
 
-# --- the first so many --------------------------------------------------------------------
+# --- sequence_mask ------------------------------------------------------------------------
 
 
 @public("sequence_mask")
@@ -147,7 +147,7 @@ def sequence_mask(
         return mask if wanted is bool_ else cast(mask, wanted)
 
 
-# --- numbers of points --------------------------------------------------------------------
+# --- unravel_index ------------------------------------------------------------------------
 
 
 def _coordinates_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:

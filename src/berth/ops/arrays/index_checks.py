@@ -53,7 +53,7 @@ def _must_match(a: Dims, b: Dims, what: str, other: str) -> None:
         ) from None
 
 
-def no_element(indices: Any, shape: Known, what: str = "shape") -> InvalidArgumentError:
+def index_vector_error(indices: Any, shape: Known, what: str = "shape") -> InvalidArgumentError:
     """Return the error for the first index vector that is out of bounds."""
     sizes = shape[: indices.shape[-1]]
     vectors = np.asarray(indices.tolist()).reshape(-1, len(sizes))
@@ -64,7 +64,7 @@ def no_element(indices: Any, shape: Known, what: str = "shape") -> InvalidArgume
     return InvalidArgumentError(None, None, message + bracketed(shape))
 
 
-def no_row(indices: Any, n_rows: int, name: str = "indices") -> InvalidArgumentError:
+def index_error(indices: Any, n_rows: int, name: str = "indices") -> InvalidArgumentError:
     """Return the error for the first index that is out of bounds."""
     numbers = np.asarray(indices.tolist())
     first = tuple(np.argwhere((numbers < 0) | (numbers >= n_rows))[0])

@@ -25,7 +25,7 @@ from berth.ops.shape import Dims, bracketed
 from berth.ops.types import AxisLike, Tensor, TensorLike, TensorList
 from berth.public import public
 
-# --- joining ------------------------------------------------------------------------------
+# --- concat and stack ---------------------------------------------------------------------
 
 
 def _concatenated(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -152,7 +152,7 @@ def _check_axis(axis: int, rank: int) -> None:
         raise ValueError(f"Argument `axis` = {axis} not in range [{-rank}, {rank})")
 
 
-# --- splitting ----------------------------------------------------------------------------
+# --- unstack and split --------------------------------------------------------------------
 
 
 def _unpacked(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:

@@ -11,7 +11,7 @@ from berth.dtypes import ALL
 from berth.errors import InvalidArgumentError
 from berth.ops import arrays
 from berth.ops.arrays.array import reshape
-from berth.ops.arrays.index_checks import no_row
+from berth.ops.arrays.index_checks import index_error
 from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import rank as rank_of
 from berth.ops.arrays.metadata import shape as shape_of
@@ -42,7 +42,7 @@ from berth.ops.shape import Dims, bracketed
 from berth.ops.types import Tensor, TensorLike, TensorList
 from berth.public import public, public_v1
 
-# --- dealing out --------------------------------------------------------------------------
+# --- dynamic_partition --------------------------------------------------------------------
 
 
 def _partition_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -82,7 +82,7 @@ def _partition(xp: Any, rows: Any, partitions: Any, outputs: Any, mode: Any) -> 
     if partitions.size and not 0 <= int(partitions.min()) <= int(partitions.max()) < len(
         outputs
     ):
-        raise no_row(partitions, len(outputs), "partitions")
+        raise index_error(partitions, len(outputs), "partitions")
     flat = partitions.reshape(-1)
     for number, out in enumerate(outputs):
         if out.size:
@@ -125,7 +125,7 @@ def _dynamic_partition_gradient(op: RecordedOp, *grads: Any) -> Any:
     return reshape(dynamic_stitch(of_partitions, grads), shape_of(data)), None
 
 
-# --- putting together ---------------------------------------------------------------------
+# --- dynamic_stitch -----------------------------------------------------------------------
 
 
 def _stitch_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -204,7 +204,7 @@ def _as_rows(tensor: Any, numbers: Any) -> Any:
     return reshape(tensor, concat([n_rows, shape_of(tensor)[rank:]], 0))
 
 
-# --- numbers that say where each other stand ----------------------------------------------
+# --- invert_permutation -------------------------------------------------------------------
 
 
 def _inverse_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:

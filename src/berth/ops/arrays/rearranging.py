@@ -34,7 +34,7 @@ from berth.ops.rules import (
 from berth.ops.types import AxisLike, Tensor, TensorLike
 from berth.public import public, public_v1, public_v2
 
-# --- turning round ------------------------------------------------------------------------
+# --- reverse ------------------------------------------------------------------------------
 
 
 def _reversed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -194,7 +194,7 @@ def _reverse_sequence_gradient(op: RecordedOp, grad: Any) -> Any:
     return reverse_sequence(grad, op.inputs[1], seq, batch), None
 
 
-# --- rolling ------------------------------------------------------------------------------
+# --- roll ---------------------------------------------------------------------------------
 
 
 def _rolled(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -266,7 +266,7 @@ def _roll_gradient(op: RecordedOp, grad: Any) -> Any:
     return roll(grad, -shift, axis), None, None
 
 
-# --- repeating ----------------------------------------------------------------------------
+# --- repeat -------------------------------------------------------------------------------
 
 
 @public("repeat")

@@ -19,7 +19,7 @@ from berth.ops import arrays, elementwise
 from berth.ops.arrays.array import reshape
 from berth.ops.arrays.broadcasting import broadcast_to
 from berth.ops.arrays.filling import range as range_op
-from berth.ops.arrays.index_checks import check_depth, check_updates, no_element
+from berth.ops.arrays.index_checks import check_depth, check_updates, index_vector_error
 from berth.ops.arrays.joining import concat
 from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.builder import apply
@@ -45,7 +45,7 @@ from berth.ops.shape import bracketed
 from berth.ops.types import ShapeLike, Tensor, TensorLike
 from berth.public import public, public_v1, public_v2
 
-# --- numbers of rows ----------------------------------------------------------------------
+# --- row numbers --------------------------------------------------------------------------
 
 
 def _room(position: int) -> ScratchShapes:
@@ -61,14 +61,14 @@ def _room(position: int) -> ScratchShapes:
 
 
 def _number_rows(
-    xp: Any, indices: Any, sizes: Sequence[int], numbers: Any, complain: Any
+    xp: Any, indices: Any, sizes: Sequence[int], numbers: Any, make_error: Any
 ) -> None:
     """Convert index vectors to row numbers."""
     numbers[...] = 0
     for axis, size in enumerate(sizes):
         column = indices[..., axis]
         if column.size and (int(column.min()) < 0 or int(column.max()) >= size):
-            raise complain(indices)
+            raise make_error(indices)
         xp.multiply(numbers, size, numbers)
         xp.add(numbers, column, numbers)
 
@@ -79,7 +79,7 @@ def _as_rows(array: Any, n_axes: int) -> Any:
     return array.reshape((n_rows, *array.shape[n_axes:]))
 
 
-# --- taking -------------------------------------------------------------------------------
+# --- gather_nd ----------------------------------------------------------------------------
 
 
 def _taken(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -106,20 +106,20 @@ def _bind_take(launch: Launch) -> Call:
     n_axes = indices.shape[-1]
     sizes = params.shape[:n_axes]
 
-    def complain(found: Any) -> InvalidArgumentError:
-        return no_element(found, params.shape, "param shape")
+    def make_error(found: Any) -> InvalidArgumentError:
+        return index_vector_error(found, params.shape, "param shape")
 
     rows = _as_rows(params, n_axes)
     # NumPy fills an output directly only if it need not check; the check is ours.
     mode = ("clip",) if launch.xp is np else ()
     take = rows.take, (numbers, 0, out, *mode)
-    return _take, (launch.xp, indices, sizes, numbers, complain, *take)
+    return _take, (launch.xp, indices, sizes, numbers, make_error, *take)
 
 
 def _take(
-    xp: Any, indices: Any, sizes: Any, numbers: Any, complain: Any, take: Any, arguments: Any
+    xp: Any, indices: Any, sizes: Any, numbers: Any, make_error: Any, take: Any, arguments: Any
 ) -> None:
-    _number_rows(xp, indices, sizes, numbers, complain)
+    _number_rows(xp, indices, sizes, numbers, make_error)
     if numbers.size:
         take(*arguments)
 
@@ -193,7 +193,7 @@ def in_batch(indices: Any, n_batch_axes: int) -> Any:
     return concat([*parts, indices], -1)
 
 
-# --- putting ------------------------------------------------------------------------------
+# --- scatter_nd ---------------------------------------------------------------------------
 
 
 def _scattered(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -210,9 +210,9 @@ def _updated(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 
 
 def _put(
-    start: Call, xp: Any, indices: Any, sizes: Any, numbers: Any, complain: Any, write: Call
+    start: Call, xp: Any, indices: Any, sizes: Any, numbers: Any, make_error: Any, write: Call
 ) -> None:
-    _number_rows(xp, indices, sizes, numbers, complain)
+    _number_rows(xp, indices, sizes, numbers, make_error)
     start[0](*start[1])
     write[0](*write[1])
 
@@ -231,14 +231,14 @@ def _bind_put(launch: Launch, indices: Any, updates: Any, start: Call, how: str)
     n_axes = indices.shape[-1]
     sizes = out.shape[:n_axes]
 
-    def complain(found: Any) -> InvalidArgumentError:
-        return no_element(found, out.shape)
+    def make_error(found: Any) -> InvalidArgumentError:
+        return index_vector_error(found, out.shape)
 
     rows = _as_rows(out, n_axes)
     flat = numbers.reshape(-1)
     values = updates.reshape((flat.size, *rows.shape[1:]))
     write = _writer(launch.xp, how), (rows, flat, values)
-    return _put, (start, launch.xp, indices, sizes, numbers, complain, write)
+    return _put, (start, launch.xp, indices, sizes, numbers, make_error, write)
 
 
 def _bind_scatter(launch: Launch) -> Call:

@@ -271,7 +271,7 @@ def strided_slice(
     return apply(STRIDED_SLICE, (input_, begin, end, strides), attrs, name)
 
 
-# --- and back -----------------------------------------------------------------------------
+# --- gradient of strided slices -----------------------------------------------------------
 
 
 def _put_back_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:

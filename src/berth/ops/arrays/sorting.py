@@ -36,7 +36,7 @@ from berth.ops.rules import INDEX, ShapeMismatch, check_rank
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1, public_v2
 
-# --- the largest --------------------------------------------------------------------------
+# --- top_k --------------------------------------------------------------------------------
 
 
 class TopK(NamedTuple):
@@ -141,7 +141,7 @@ def _top_k_gradient(op: RecordedOp, grad: Any, _: Any) -> Any:
     return reshape(put, shape(tensor)), None
 
 
-# --- all of them --------------------------------------------------------------------------
+# --- sort and argsort ---------------------------------------------------------------------
 
 
 @public("sort")
@@ -218,7 +218,7 @@ def _in_order(values: Any, axis: int) -> TopK:
     return TopK(transpose(top.values, order), transpose(top.indices, order))
 
 
-# --- among the largest --------------------------------------------------------------------
+# --- in_top_k -----------------------------------------------------------------------------
 
 
 def _among_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:

@@ -28,7 +28,7 @@ from berth.ops.shape import Dims, bracketed
 from berth.ops.types import Tensor, TensorLike, TensorList
 from berth.public import public, public_v1
 
-# --- text -----------------------------------------------------------------------------------
+# --- strings --------------------------------------------------------------------------------
 
 
 def _text_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -127,7 +127,7 @@ ADD = OpDef(
 )
 
 
-def add_anyway(op: OpDef, x: Any, y: Any, name: str, error: Exception) -> Tensor:
+def add_fallback(op: OpDef, x: Any, y: Any, name: str, error: Exception) -> Tensor:
     """Addition that `op` cannot do: of strings, or of a plain `y` of another type than `x`.
 
     The second is an error, too; but one that speaks of both types.
@@ -187,7 +187,7 @@ def string_join(inputs: TensorList, separator: str = "", name: str | None = None
     return apply(STRING_JOIN, tuple(inputs), {"separator": separator}, name)
 
 
-# --- functions of Python's ------------------------------------------------------------------
+# --- py_func --------------------------------------------------------------------------------
 
 _numbers = count()
 

@@ -19,7 +19,7 @@ from berth.dtypes import (
 )
 from berth.errors import InvalidArgumentError
 from berth.ops.arrays import broadcasting, gathering
-from berth.ops.arrays.strings import add_anyway
+from berth.ops.arrays.strings import add_fallback
 from berth.ops.builder import apply
 from berth.ops.compose import convert, convert_like, scope, type_of
 from berth.ops.elementwise import compare, unary
@@ -130,7 +130,7 @@ def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     try:
         return apply(ADD, (x, y), {}, name)
     except (TypeError, InvalidArgumentError) as error:
-        return add_anyway(ADD, x, y, name, error)
+        return add_fallback(ADD, x, y, name, error)
 
 
 @gradient(ADD)

@@ -161,7 +161,7 @@ def _kind(
     return Kind(define("", True), define("Stateless", False))
 
 
-# --- choices --------------------------------------------------------------------------------
+# --- conditionals ---------------------------------------------------------------------------
 
 
 def common_dims(shapes: Sequence[Dims]) -> Dims:

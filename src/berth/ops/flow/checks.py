@@ -223,7 +223,7 @@ def assert_scalar_v1(
     return assert_scalar(tensor, message, name)
 
 
-# --- numbers --------------------------------------------------------------------------------
+# --- finite values --------------------------------------------------------------------------
 
 
 def _bind_check(launch: Launch) -> Call:

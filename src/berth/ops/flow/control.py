@@ -27,7 +27,7 @@ from berth.ops.rules import bind_nothing, check_rank, no_outputs
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1, public_v2
 
-# --- waiting ------------------------------------------------------------------------------
+# --- control dependencies -----------------------------------------------------------------
 
 NO_OP = OpDef(
     "NoOp",
@@ -121,7 +121,7 @@ def tuple_v1(tensors: Any, name: str | None = None, control_inputs: Any = None) 
     return tuple(tensors, control_inputs, name)
 
 
-# --- objecting ----------------------------------------------------------------------------
+# --- Assert -------------------------------------------------------------------------------
 
 
 def _bind_assert(launch: Launch) -> Call:

@@ -40,7 +40,7 @@ from berth.ops.shape import Dims
 from berth.ops.types import DTypeLike, Tensor, TensorLike
 from berth.public import public, public_v1
 
-# --- orders -------------------------------------------------------------------------------
+# --- shuffle ------------------------------------------------------------------------------
 
 
 def _order_scratch(
@@ -110,7 +110,7 @@ def _seeds(seed: int | None) -> dict[str, int]:
     return {"seed": first, "seed2": second}
 
 
-# --- choices ------------------------------------------------------------------------------
+# --- categorical --------------------------------------------------------------------------
 
 
 def choices_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:

@@ -182,7 +182,7 @@ RANDOM_INTEGERS = OpDef(
     samples=("i(2, 3), at(1), at(5), dtype=int32, seed=1, seed2=2",),
 )
 
-# --- what users call ------------------------------------------------------------------------
+# --- public functions -----------------------------------------------------------------------
 
 
 @public("random.uniform")

@@ -184,7 +184,7 @@ STATELESS_MULTINOMIAL = OpDef(
     samples=("f(2, 3), at(4), i(3, 4), output_dtype=int32",),
 )
 
-# --- what users call ----------------------------------------------------------------------
+# --- public functions ---------------------------------------------------------------------
 
 
 def _check_algorithm(alg: Any) -> None:

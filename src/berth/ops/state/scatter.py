@@ -17,7 +17,12 @@ import numpy as np
 
 from berth.dtypes import ALL, NUMBERS, REAL, DType
 from berth.errors import InvalidArgumentError
-from berth.ops.arrays.index_checks import check_depth, check_updates, no_element, no_row
+from berth.ops.arrays.index_checks import (
+    check_depth,
+    check_updates,
+    index_error,
+    index_vector_error,
+)
 from berth.ops.elementwise.arithmetic import check_divisor
 from berth.ops.opdef import (
     NOT_DIFFERENTIABLE,
@@ -45,7 +50,7 @@ from berth.ops.state.variables import (
 Change = Callable[[Any, Any, Any], Any]
 """Changes an array: ``change(array, where, updates)``."""
 
-# --- how a place changes --------------------------------------------------------------
+# --- update functions -----------------------------------------------------------------
 
 
 def _set(xp: Any, dtype: Any) -> Change:
@@ -112,7 +117,7 @@ def _change_rows(change: Change, variable: Any, indices: Any, updates: Any) -> N
     if not indices.size:
         return
     if indices.min() < 0 or indices.max() >= n_rows:
-        raise no_row(indices, n_rows)
+        raise index_error(indices, n_rows)
     change(variable, indices, updates)
 
 
@@ -151,11 +156,11 @@ def _change_elements(change: Change, variable: Any, indices: Any, updates: Any) 
     if any(
         part.min() < 0 or part.max() >= limit for part, limit in zip(where, limits, strict=True)
     ):
-        raise no_element(indices, variable.shape)
+        raise index_vector_error(indices, variable.shape)
     change(variable, where, updates)
 
 
-# --- the operations -------------------------------------------------------------------
+# --- definitions ----------------------------------------------------------------------
 
 
 def _scatter(

@@ -103,10 +103,10 @@ def _truth(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 
 
 def _bind_is_initialized(launch: Launch) -> Call:
-    return _tell, (launch.state, launch.outputs[0])
+    return _write_is_initialized, (launch.state, launch.outputs[0])
 
 
-def _tell(variable: Any, out: Any) -> None:
+def _write_is_initialized(variable: Any, out: Any) -> None:
     out[...] = variable.is_initialized
 
 
@@ -132,7 +132,7 @@ REFERENCE_IS_INITIALIZED = OpDef(
     samples=("ref(f(3, 2))",),
 )
 
-# --- the value, or what it will be ----------------------------------------------------
+# --- the value, or the initial value --------------------------------------------------
 
 
 def _value_or_initial_type(inputs: Sequence[Any], attrs: Attrs) -> Sequence[OutputType]:
