@@ -173,7 +173,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize("call", KNOWN)
-def test_known_mistakes_are_told_at_once(graph, call):
+def test_known_mistakes_are_raised_at_once(graph, call):
     kind, text = KNOWN[call]
     with pytest.raises(kind, match=f"^{re.escape(text)}"):
         eval(f"checks.{call}", {"checks": checks, "x": tf.constant([1, 2])})

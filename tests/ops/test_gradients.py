@@ -472,8 +472,8 @@ def test_a_network_follows_differences():
         scores = tf.matmul(hidden, v, transpose_b=True)
         largest = reduction.reduce_max(scores, 1, keepdims=True)
         spread = tf.exp(scores - largest)
-        chances = spread / reduction.reduce_sum(spread, 1, keepdims=True)
-        return -reduction.reduce_mean(tf.log(chances)[:, 0])
+        probabilities = spread / reduction.reduce_sum(spread, 1, keepdims=True)
+        return -reduction.reduce_mean(tf.log(probabilities)[:, 0])
 
     shapes = [(4, 3), (3, 5), (5,), (2, 5)]
     check_gradient(

@@ -1,7 +1,7 @@
 """Philox: tables recorded from TensorFlow 2.21's CPU kernels, and laws of our own.
 
 Each table holds two runs, one after the other, of one operation in one Session. Its seeds
-are 7 and -3 where nothing else is said.
+are 7 and -3 unless stated otherwise.
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def test_choices_are_tensorflows_from_run_to_run(graph, choose, dtype, expected)
     assert values[0].dtype == np.int64
 
 
-def test_chances_are_kept_to(graph):
+def test_probabilities_are_followed(graph):
     logits = np.log(np.array([[0.2, 0.5, 0.3], [0.7, 0.1, 0.2]]))
     [value] = runs(categorical(logits, 20000, tf.int32, seed=1))
     assert value.dtype == np.int32
@@ -127,7 +127,7 @@ def test_chances_are_kept_to(graph):
     np.testing.assert_allclose(shares, np.exp(logits), atol=0.02)
 
 
-def test_what_is_not_finite_has_no_chance(graph):
+def test_classes_that_are_not_finite_have_probability_0(graph):
     logits = np.array([[-np.inf, 0, np.nan], [np.inf, 1, 2]], np.float32)
     [value] = runs(categorical(logits, 200, seed=1))
     assert set(value[0]) == {1}
