@@ -31,19 +31,24 @@ def _interrupt_at(n: int, work: Callable[[], object], within: str, as_signals_do
     n_seen = 0
     before: dict[FrameType, str] = {}
 
-    def trace(frame: FrameType, event: str, _: Any) -> Any:
+    def count_instruction(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal n_seen
+        if event == "opcode":
+            if as_signals_do:
+                last = before.get(frame, "RESUME")
+                before[frame] = dis.opname[frame.f_code.co_code[frame.f_lasti]]
+                if not last.startswith(("CALL", "RESUME", "JUMP")):
+                    return count_instruction
+            if n_seen == n:
+                raise KeyboardInterrupt
+            n_seen += 1
+        return count_instruction
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
         if within not in frame.f_code.co_filename:
             return None
         frame.f_trace_opcodes = True
-        if event == "opcode":
-            last = before.get(frame, "RESUME")
-            before[frame] = dis.opname[frame.f_code.co_code[frame.f_lasti]]
-            if not as_signals_do or last.startswith(("CALL", "RESUME", "JUMP")):
-                if n_seen == n:
-                    raise KeyboardInterrupt
-                n_seen += 1
-        return trace
+        return count_instruction
 
     gc.disable()  # finalizers of other tests are not this work
     sys.settrace(trace)

@@ -223,18 +223,22 @@ def _crash_at(n: int, life: Iterator[None]) -> bool:
     seen: Counter[tuple[str, int]] = Counter()
     n_lines = 0
 
-    def trace(frame: Any, event: str, _: Any) -> Any:
+    def count_line(frame: Any, event: str, _: Any) -> Any:
         nonlocal n_lines
-        path = frame.f_code.co_filename
-        if "/backends/ledger" not in path or path == __file__:
-            return None
         if event == "line":
-            seen[path, frame.f_lineno] += 1
-            if seen[path, frame.f_lineno] <= 2:
+            line = frame.f_code.co_filename, frame.f_lineno
+            times = seen[line]
+            if times < 2:
+                seen[line] = times + 1
                 if n_lines == n:
                     os.kill(os.getpid(), signal.SIGKILL)
                 n_lines += 1
-        return trace
+        return count_line
+
+    def trace(frame: Any, event: str, _: Any) -> Any:
+        path = frame.f_code.co_filename
+        is_ledger = "/backends/ledger" in path and path != __file__
+        return count_line if is_ledger else None
 
     def live() -> None:
         sys.settrace(trace)
