@@ -1,4 +1,4 @@
-"""Convolutions and pools of volumes against the formula, forwards and backwards."""
+"""3-D convolution and pooling against the formula, with gradients."""
 
 from __future__ import annotations
 

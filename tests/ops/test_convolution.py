@@ -1,4 +1,4 @@
-"""Convolutions against the formula: forwards, back to the input, back to the filter."""
+"""2-D convolution and its gradients by input and filter, against the formula."""
 
 from __future__ import annotations
 
@@ -287,7 +287,7 @@ def test_channels_are_convolved_apart(seed, multiplier, small_blocks):
         to_input = compute(DEPTHWISE_BACKPROP_INPUT, inputs, case.attrs, n_threads)
         inputs = [images, sizes(*filters.shape), grads]
         to_filter = compute(DEPTHWISE_BACKPROP_FILTER, inputs, case.attrs, n_threads)
-        # What goes back is what any step of the input changes.
+        # The gradient predicts the effect of any step of the input.
         step, turn = draw(6, *images.shape), draw(7, *filters.shape)
         changed = (depthwise(case, step, filters) * grads).sum()
         np.testing.assert_allclose((to_input * step).sum(), changed)
@@ -564,7 +564,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("message", MISTAKES)
-def test_mistakes_are_told(message):
+def test_invalid_arguments_raise(message):
     with tf.Graph().as_default(), pytest.raises(ValueError, match=re.escape(message)):
         MISTAKES[message]()
 

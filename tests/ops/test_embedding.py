@@ -1,4 +1,4 @@
-"""Embeddings: rows of one table or of several, and the way back to them."""
+"""Embedding lookups in one table or several, with gradients."""
 
 from __future__ import annotations
 

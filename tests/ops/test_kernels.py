@@ -41,7 +41,7 @@ def by_name(cases):
 
 
 @pytest.fixture(autouse=True)
-def _quiet():
+def _ignore_fp_errors():
     with np.errstate(all="ignore"):
         yield
 

@@ -1,4 +1,4 @@
-"""Equations solved as well as can be, pseudo-inverses, ranks; and exponentials of matrices."""
+"""Least squares, pseudo-inverse, rank, and the matrix exponential: values and gradients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses: values against formulas, fused slopes, gradients, and TensorFlow's complaints."""
+"""Losses: values against formulas, fused gradients, gradients, and TensorFlow's errors."""
 
 from __future__ import annotations
 

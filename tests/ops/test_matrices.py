@@ -1,4 +1,4 @@
-"""Matrices inverted, solved for, taken apart; and their diagonals."""
+"""Inverse, determinant, linear systems, decompositions and diagonals: values and gradients."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def test_shapes_of_factors_are_known_in_part():
     assert shape_of(lambda x: decompositions.eigh(x)[0], (2, None, 3)) == (2, 3)
 
 
-# --- turned over --------------------------------------------------------------------------
+# --- transposes ---------------------------------------------------------------------------
 
 
 def test_matrices_are_turned_over():

@@ -1,4 +1,4 @@
-"""Moments and normalization: values, statistics, gradients, complaints."""
+"""Moments and normalization: values, statistics, gradients, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pools and local response normalization against the formula, forwards and backwards."""
+"""Pooling and local response normalization against the formula, with gradients."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def test_means_leave_padding_out(case, dtype, tolerance, n_threads):
     grads, shape = draw(2, *found.shape, dtype=dtype), np.array(images.shape, np.int32)
     back = compute(AVG_POOL_GRAD, [shape, grads], attrs, n_threads)
     assert back.shape == images.shape
-    step = draw(3, *images.shape)  # what goes back is what any step of the input changes
+    step = draw(3, *images.shape)  # the gradient predicts its effect
     change = (pool(case, step, lambda window: window.mean(0)) * grads).sum()
     np.testing.assert_allclose((back * step).sum(), change, atol=100 * tolerance)
 
@@ -340,7 +340,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("message", MISTAKES)
-def test_mistakes_are_told(message):
+def test_invalid_arguments_raise(message):
     with tf.Graph().as_default(), pytest.raises(ValueError, match=re.escape(message)):
         MISTAKES[message]()
 

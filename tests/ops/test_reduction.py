@@ -1,4 +1,4 @@
-"""Sums, means, extremes and their positions against NumPy's."""
+"""Reductions, argmax and argmin against NumPy's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers cast to types that hold less."""
+"""Saturating casts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The largest, all in order, places in an order, and different elements, against NumPy's."""
+"""top_k, sort, searchsorted, histograms and unique, against NumPy's."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ from berth.ops.arrays import broadcasting, gathering
 from berth.ops.arrays.strings import add_fallback
 from berth.ops.builder import apply
 from berth.ops.compose import convert, convert_like, scope, type_of
+from berth.ops.declare import binary
 from berth.ops.elementwise import compare, unary
 from berth.ops.elementwise.casting import cast
 from berth.ops.gradient import RecordedOp, gradient
@@ -106,17 +107,11 @@ def _power(xp: Any, attrs: Attrs) -> Callable[..., Any]:
 # --- two operands -------------------------------------------------------------------------
 
 ADD = elementwise("AddV2", "x:T y:T", "add", NUMBERS)
-SUB = elementwise("Sub", "x:T y:T", "subtract", NUMBERS)
 MUL = elementwise("Mul", "x:T y:T", "multiply", NUMBERS)
 REAL_DIV = elementwise("RealDiv", "x:T y:T", "true_divide", INEXACT)
 FLOOR_DIV = elementwise("FloorDiv", "x:T y:T", _floor_divide, REAL, gradient=NOT_DIFFERENTIABLE)
 FLOOR_MOD = elementwise("FloorMod", "x:T y:T", _floor_mod, INTEGERS + FLOATING)
 POW = elementwise("Pow", "x:T y:T", _power, (*FLOATING, *SIGNED, *COMPLEX))
-MAXIMUM = elementwise("Maximum", "x:T y:T", _extreme("maximum"), REAL)
-MINIMUM = elementwise("Minimum", "x:T y:T", _extreme("minimum"), REAL)
-SQUARED_DIFFERENCE = elementwise(
-    "SquaredDifference", "x:T y:T", _squared_difference, (*FLOATING, int32, int64, *COMPLEX)
-)
 
 
 @public("add", "math.add")
@@ -139,20 +134,18 @@ def _add_gradient(op: RecordedOp, grad: Any) -> Any:
     return lambda: broadcasting.sum_like(grad, x), lambda: broadcasting.sum_like(grad, y)
 
 
-@public("subtract", "math.subtract")
-def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return x - y element-wise.
-
-    >>> subtract([1, 2], 3).numpy().tolist()
-    [-2, -1]
-    """
-    return apply(SUB, (x, y), {}, name)
-
-
-@gradient(SUB)
-def _sub_gradient(op: RecordedOp, grad: Any) -> Any:
-    x, y = op.inputs
-    return lambda: broadcasting.sum_like(grad, x), lambda: -broadcasting.sum_like(grad, y)
+SUB, subtract = binary(
+    "Sub",
+    "subtract",
+    NUMBERS,
+    doc="Return x - y element-wise.",
+    example=("[1, 2], 3", "[-2, -1]"),
+    gradient=lambda op, grad: (
+        lambda: broadcasting.sum_like(grad, op.inputs[0]),
+        lambda: -broadcasting.sum_like(grad, op.inputs[1]),
+    ),
+    public=("subtract", "math.subtract"),
+)
 
 
 @public("multiply", "math.multiply")
@@ -299,54 +292,49 @@ def _pow_gradient(op: RecordedOp, grad: Any) -> Any:
     return of_base, of_power
 
 
-@public("maximum", "math.maximum")
-def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the maximum of x and y element-wise.
-
-    >>> maximum([1, 5], 3).numpy().tolist()
-    [3, 5]
-    """
-    return apply(MAXIMUM, (x, y), {}, name)
-
-
-@gradient(MAXIMUM)
-def _maximum_gradient(op: RecordedOp, grad: Any) -> Any:
+def _extreme_gradient(is_first: Callable[..., Any], op: RecordedOp, grad: Any) -> Any:
+    """Gradient of the maximum or minimum: of x where ``is_first(x, y)``, else of y."""
     x, y = op.inputs
-    return compare.chosen_gradients(compare.greater_equal(x, y), x, y, grad)
+    return compare.chosen_gradients(is_first(x, y), x, y, grad)
 
 
-@public("minimum", "math.minimum")
-def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return the minimum of x and y element-wise.
+MAXIMUM, maximum = binary(
+    "Maximum",
+    _extreme("maximum"),
+    REAL,
+    doc="Return the maximum of x and y element-wise.",
+    example=("[1, 5], 3", "[3, 5]"),
+    gradient=lambda op, grad: _extreme_gradient(compare.greater_equal, op, grad),
+    public=("maximum", "math.maximum"),
+)
 
-    >>> minimum([1, 5], 3).numpy().tolist()
-    [1, 3]
-    """
-    return apply(MINIMUM, (x, y), {}, name)
-
-
-@gradient(MINIMUM)
-def _minimum_gradient(op: RecordedOp, grad: Any) -> Any:
-    x, y = op.inputs
-    return compare.chosen_gradients(compare.less_equal(x, y), x, y, grad)
-
-
-@public("math.squared_difference")
-@public_v1("squared_difference")
-def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Return (x - y) ** 2 element-wise.
-
-    >>> squared_difference([1, 5], 3).numpy().tolist()
-    [4, 4]
-    """
-    return apply(SQUARED_DIFFERENCE, (x, y), {}, name)
+MINIMUM, minimum = binary(
+    "Minimum",
+    _extreme("minimum"),
+    REAL,
+    doc="Return the minimum of x and y element-wise.",
+    example=("[1, 5], 3", "[1, 3]"),
+    gradient=lambda op, grad: _extreme_gradient(compare.less_equal, op, grad),
+    public=("minimum", "math.minimum"),
+)
 
 
-@gradient(SQUARED_DIFFERENCE)
 def _squared_difference_gradient(op: RecordedOp, grad: Any) -> Any:
     x, y = op.inputs
     slope = 2 * grad * (x - y)
     return lambda: broadcasting.sum_like(slope, x), lambda: -broadcasting.sum_like(slope, y)
+
+
+SQUARED_DIFFERENCE, squared_difference = binary(
+    "SquaredDifference",
+    _squared_difference,
+    (*FLOATING, int32, int64, *COMPLEX),
+    doc="Return (x - y) ** 2 element-wise.",
+    example=("[1, 5], 3", "[4, 4]"),
+    gradient=_squared_difference_gradient,
+    public=("math.squared_difference",),
+    public_v1=("squared_difference",),
+)
 
 
 @public("clip_by_value")
