@@ -44,13 +44,28 @@ TESTS = {
     "plan/specialize.py": ("tests/plan", "tests/run", "tests/parity/session"),
     "plan/fuse.py": ("tests/plan", "tests/run", "tests/properties/test_plans.py"),
     "plan/layout.py": ("tests/plan", "tests/properties/test_plans.py"),
-    "run/executor.py": ("tests/run",),
-    "run/runner.py": ("tests/run",),
-    "run/segments.py": ("tests/run", "tests/parity/session"),
-    "run/binding.py": ("tests/run", "tests/parity/session"),
+    "run/executor.py": ("tests/run/test_executor.py", "tests/run/test_threads.py"),
+    "run/runner.py": (
+        "tests/run/test_runner.py",
+        "tests/run/test_caches.py",
+        "tests/run/test_memory_waits.py",
+    ),
+    "run/admission.py": ("tests/run/test_admission.py", "tests/run/test_memory_waits.py"),
+    "run/planner.py": ("tests/run/test_planner.py", "tests/run/test_caches.py"),
+    "run/resources.py": ("tests/run/test_resources.py", "tests/run/test_parts.py"),
+    "run/segments.py": (
+        "tests/run/test_segments.py",
+        "tests/run/test_caches.py",
+        "tests/parity/session",
+    ),
+    "run/binding.py": (
+        "tests/run/test_binding.py",
+        "tests/run/test_segments.py",
+        "tests/parity/session",
+    ),
     "autodiff/backprop.py": ("tests/graph/test_autodiff.py", "tests/eager/test_tape.py"),
 }
-"""The modules of the core, and the tests that hold each to its contract."""
+"""The modules of the core, and the tests that hold each to its contract, the quickest first."""
 
 EQUIVALENT: dict[tuple[str, str], str] = {}
 """Changes that no caller can notice, by module and changed line: why."""
