@@ -130,31 +130,21 @@ def test_large_run_gets_its_turn_beside_training(in_thread):
 
 
 def test_error_says_what_was_waited_for(in_thread, monkeypatch):
-    """Another run that holds the memory ends, and it still does not fit: here, by decree."""
+    """The run that holds the memory ends, and keeps it: here, by decree."""
     monkeypatch.setattr(admission, "MAX_ENDED", 1)
     x, total = sum_of_squares(20_000_000)
     y, other = sum_of_squares(20_000_000)
     with tf.Session() as session:
         session.run(other, {y: 1.0})
         [runner] = session._engine._runners.values()
-        first, second = Held(runner, in_thread), None
-        monkeypatch.setattr(admission, "is_awaited_by_others", lambda runner: False)
-
-        def end_one_and_begin_another():
-            nonlocal second
-            binding = runner._free
-            time.sleep(0.1)
-            first.end()
-            second = Held(runner, in_thread)
-            assert binding is runner._free
-
-        swapper = in_thread(end_one_and_begin_another)
-        try:
+        held = Held(runner, in_thread)
+        with monkeypatch.context() as decree:
+            decree.setattr(runner, "drop_idle", lambda: None)
+            ending = threading.Timer(0.1, held.end)
+            ending.start()
             with pytest.raises(tf.errors.ResourceExhaustedError) as caught:
                 session.run(total, {x: 1.0})
-        finally:
-            swapper.join(PATIENCE)
-            second.end()
+            ending.join(PATIENCE)
         assert "s for memory that other runs hold; 1 of them ended" in str(caught.value)
         assert caught.value.may_fit_later
         assert session.run(total, {x: 1.0}) == pytest.approx(40_000_000)
