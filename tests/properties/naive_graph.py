@@ -9,6 +9,7 @@ the stages, what must cross between devices and which values are alive at once.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -286,12 +287,15 @@ def _replaces(order: Sequence[Step], one: Life, other: Life) -> bool:
     ):
         return False
     step = order[new.start]
+    # An input with as many elements as the output has them in the same order: broadcasting
+    # has only added axes of size 1.
+    n_elements = math.prod(new.value.dims)
     return (
         step.op.definition.elementwise is not None
         and not step.members
         and new.value in step.outputs
         and old.value.dtype.itemsize == new.value.dtype.itemsize
-        and all(v.dims == new.value.dims for v in step.inputs if v.root is old.value)
+        and all(math.prod(v.dims) == n_elements for v in step.inputs if v.root is old.value)
     )
 
 
