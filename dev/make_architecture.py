@@ -51,16 +51,19 @@ BOX_WIDTH, BOX_HEIGHT, GAP, ROW = 196, 44, 32, 78
 MARGIN = 12
 STYLE = """\
   <style>
-    svg { --ink: #24292f; --quiet: #57606a; --line: #8c959f; --box: #f6f8fa; --edge: #57606a }
-    @media (prefers-color-scheme: dark) {
-      svg { --ink: #e6edf3; --quiet: #9da7b1; --line: #6e7681; --box: #21262d; --edge: #8b949e }
-    }
-    rect { fill: var(--box); stroke: var(--edge) }
-    path { fill: none; stroke: var(--line); stroke-width: 1.2 }
-    marker path { fill: var(--line); stroke: none }
-    text { font-family: system-ui, sans-serif; text-anchor: middle; fill: var(--quiet) }
-    .name { font-weight: 600; font-size: 14px; fill: var(--ink) }
+    rect { fill: #f6f8fa; stroke: #57606a }
+    path { fill: none; stroke: #8c959f; stroke-width: 1.2 }
+    marker path { fill: #8c959f; stroke: none }
+    text { font-family: system-ui, sans-serif; text-anchor: middle; fill: #57606a }
+    .name { font-weight: 600; font-size: 14px; fill: #24292f }
     .about { font-size: 11px }
+    @media (prefers-color-scheme: dark) {
+      rect { fill: #21262d; stroke: #8b949e }
+      path { stroke: #6e7681 }
+      marker path { fill: #6e7681 }
+      text { fill: #9da7b1 }
+      .name { fill: #e6edf3 }
+    }
   </style>"""
 
 
