@@ -37,6 +37,7 @@ BASE = {
     "errors",
     "units",
     "callsite",
+    "crc32c",
     "deferred",
     "dtypes",
     "lru",
