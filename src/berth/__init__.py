@@ -58,6 +58,7 @@ from berth.functions.tensor_spec import TensorSpec
 from berth.graph.expect import expect_device
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
+from berth.graph.tensor_proto import make_ndarray, make_tensor_proto
 from berth.ops.arrays.array import (
     constant,
     expand_dims,
@@ -282,6 +283,8 @@ __all__ = [
     "logical_and",
     "logical_not",
     "logical_or",
+    "make_ndarray",
+    "make_tensor_proto",
     "map_fn",
     "matmul",
     "maximum",

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from berth.devices.device import Device
 from berth.front.context import context
 from berth.front.options import ConfigProto, device_options
-from berth.front.proto import (
-    Message,
-    int_field,
-    long_field,
+from berth.proto.fields import (
+    fixed64_field,
+    int32_field,
+    int64_field,
     message_field,
     repeated_field,
-    str_field,
+    string_field,
 )
+from berth.proto.message import Message
 from berth.public import public_v2
 
 # --- written by dev/make_api.py: make api
@@ -28,32 +29,32 @@ __all__ = [
 
 
 class InterconnectLink(Message):
-    device_id = int_field()
-    type = str_field()
-    strength = int_field()
+    device_id = int32_field(1)
+    type = string_field(2)
+    strength = int32_field(3)
 
 
 class LocalLinks(Message):
-    link = repeated_field(InterconnectLink)
+    link = repeated_field(1, InterconnectLink)
 
 
 class DeviceLocality(Message):
-    bus_id = int_field()
-    numa_node = int_field()
-    links = message_field(LocalLinks)
+    bus_id = int32_field(1)
+    numa_node = int32_field(2)
+    links = message_field(3, LocalLinks)
 
 
 @public_v2("device_lib.DeviceAttributes")
 class DeviceAttributes(Message):
     """One device, in TensorFlow's terms."""
 
-    name = str_field()
-    device_type = str_field()
-    memory_limit = long_field()
-    locality = message_field(DeviceLocality)
-    incarnation = long_field()
-    physical_device_desc = str_field()
-    xla_global_id = long_field()
+    name = string_field(1)
+    device_type = string_field(2)
+    memory_limit = int64_field(4)
+    locality = message_field(5, DeviceLocality)
+    incarnation = fixed64_field(6)
+    physical_device_desc = string_field(7)
+    xla_global_id = int64_field(8)
 
 
 @public_v2("device_lib.list_local_devices")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from berth.proto.framework import DataType
 from berth.public import public, public_value
 
 __all__ = [
@@ -67,6 +68,11 @@ class DType:
         self.base_dtype = self
         self.is_ref = False
         self.ref: DType = self
+
+    @property
+    def as_datatype_enum(self) -> int:
+        """The number of the type in messages: ``DT_FLOAT`` is 1."""
+        return DataType.Value(self.enum_name)
 
     @property
     def size(self) -> int:
@@ -179,6 +185,7 @@ ALL = (*NUMBERS, bool_, string, resource)
 
 _BY_NAME = {dtype.name: dtype for base in ALL for dtype in (base, base.ref)}
 _BY_NAME |= {"half": float16, "float": float32, "double": float64}
+_BY_ENUM = {dtype.as_datatype_enum: dtype for dtype in _BY_NAME.values()}
 BY_NUMPY = {dtype.np_dtype: dtype for dtype in (*NUMBERS, bool_)}
 _BY_PYTHON = {float: float32, int: int32, bool: bool_, complex: complex128, str: string}
 # TensorFlow reads Python's own types so: a float is a float32, as a constant 1.0 is.
@@ -194,6 +201,8 @@ def as_dtype(value: Any) -> DType:
     if isinstance(value, DType):
         return value
     found = _BY_NAME.get(value) if isinstance(value, str) else None
+    if isinstance(value, int):
+        found = _BY_ENUM.get(value)
     if found is None and isinstance(value, type):
         found = _BY_PYTHON.get(value)
     if found is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from importlib import import_module
+from types import ModuleType
 
 from berth.errors import did_you_mean, explain
 
@@ -52,14 +53,18 @@ def instead_of(path: str) -> str | None:
     return INSTEAD.get(path)
 
 
-def explain_missing_names(module: str, public: Sequence[str]) -> None:
+def explain_missing_names(module: str, public: Sequence[str], lazy: Sequence[str] = ()) -> None:
     """Give a public module a ``__getattr__`` that raises an error with advice.
+
+    Submodules named in `lazy` are imported there instead, when they are first used.
 
     It is set here, and not written in the module: there, type checkers would take it to mean
     that the module has every name.
     """
 
-    def refuse(name: str) -> NoReturn:
+    def find(name: str) -> ModuleType:
+        if name in lazy:
+            return import_module(f"{module}.{name}")
         first_line = f"module {module!r} has no attribute {name!r}"
         if name.startswith("__"):  # Python itself looks for these
             raise AttributeError(first_line)
@@ -73,4 +78,4 @@ def explain_missing_names(module: str, public: Sequence[str]) -> None:
             explain(first_line, f"berth does not have tf.{path}. {substitute}".rstrip())
         )
 
-    vars(sys.modules[module])["__getattr__"] = refuse
+    vars(sys.modules[module])["__getattr__"] = find

@@ -27,9 +27,11 @@ LAYERS = (
     "eager",
     "functions",
     "session",
-    "public",
-    "train",
     "data",
+    "layers",
+    "summary",
+    "train",
+    "public",
     "keras",
     "tools",
 )
@@ -43,6 +45,7 @@ BASE = {
     "lru",
     "missing",
     "printable",
+    "proto",
     "public",
 }
 PUBLIC = {

@@ -176,5 +176,6 @@ def test_explicit_false_is_known_from_silence():
     assert copy.is_set("allow_soft_placement")
     assert not copy.is_set("log_device_placement")
     assert device_options(tf.ConfigProto()).allow_growth is None
-    assert tf.ConfigProto(allow_soft_placement=None) == tf.ConfigProto() == copy
+    assert tf.ConfigProto(allow_soft_placement=None) == tf.ConfigProto()
+    assert copy == config
     assert not tf.ConfigProto(allow_soft_placement=None).is_set("allow_soft_placement")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from berth.graph.node_text import GraphDef
+from berth.proto.framework import GraphDef
 from berth.session.run_options import NodeExecStats, RunMetadata, RunOptions, StepStats
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
@@ -39,7 +39,7 @@ def test_options_take_keywords_and_attributes():
     options.report_tensor_allocations_upon_oom = True
 
     assert repr(options) == (
-        "trace_level: 3\ntimeout_in_ms: 1099511627776\ninter_op_thread_pool: -1\n"
+        "trace_level: FULL_TRACE\ntimeout_in_ms: 1099511627776\ninter_op_thread_pool: -1\n"
         "output_partition_graphs: true\nreport_tensor_allocations_upon_oom: true\n"
     )
 
@@ -99,7 +99,8 @@ def fill(stats):
     )
     tensor = node.output.add(slot=1).tensor_description
     tensor.dtype = "DT_FLOAT"
-    tensor.shape = "[2,2]"
+    tensor.shape.dim.add(size=2)
+    tensor.shape.dim.add(size=2)
     tensor.allocation_description.requested_bytes = 16
     tensor.allocation_description.allocated_bytes = 256
     tensor.allocation_description.allocator_name = "cpu"
@@ -120,7 +121,8 @@ def test_text_form_has_tensorflow_s_order():
         'memory {\n  allocator_name: "cpu"\n  total_bytes: 64\n  peak_bytes: 32\n'
         "  live_bytes: 16\n  allocator_bytes_in_use: 128\n}\n"
         "output {\n  slot: 1\n  tensor_description {\n"
-        '    dtype: "DT_FLOAT"\n    shape: "[2,2]"\n'
+        "    dtype: DT_FLOAT\n    shape {\n      dim {\n        size: 2\n      }\n"
+        "      dim {\n        size: 2\n      }\n    }\n"
         "    allocation_description {\n      requested_bytes: 16\n      allocated_bytes: 256\n"
         '      allocator_name: "cpu"\n      allocation_id: 5\n'
         "      has_single_reference: true\n      ptr: 9223372036854775872\n"
@@ -138,12 +140,12 @@ def test_metadata_is_filled_in_place():
     stats = metadata.step_stats
 
     node = fill(metadata.step_stats)
-    metadata.partition_graphs.append(GraphDef([]))
+    metadata.partition_graphs.append(GraphDef())
 
     assert stats is metadata.step_stats
     assert metadata.step_stats.dev_stats[0].device == CPU
     assert metadata.step_stats.dev_stats[0].node_stats[0] is node
-    assert list(metadata.partition_graphs) == [GraphDef([])]
+    assert list(metadata.partition_graphs) == [GraphDef()]
 
 
 def test_metadata_takes_whole_step_stats():
@@ -158,7 +160,7 @@ def test_metadata_takes_whole_step_stats():
 
 
 def test_cleared_metadata_is_like_new():
-    metadata = RunMetadata(partition_graphs=[GraphDef([])])
+    metadata = RunMetadata(partition_graphs=[GraphDef()])
     fill(metadata.step_stats)
     metadata.Clear()
 

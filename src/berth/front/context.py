@@ -30,7 +30,7 @@ from berth.devices.devices import Devices
 from berth.devices.environment_defaults import is_switched_on, overridden
 from berth.devices.spec import DeviceSpecV2
 from berth.errors import BerthWarning, MachineSpecError, explain
-from berth.front.proto import Message
+from berth.proto.message import Message
 from berth.public import public_v2
 from berth.run.threads import Pool, n_cores
 

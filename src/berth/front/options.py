@@ -8,32 +8,33 @@ from berth.backends.kinds import ACCELERATOR_TYPES
 from berth.devices.full_name import parse_full_name
 from berth.devices.numbering import DeviceOptions, VirtualDevices
 from berth.errors import InvalidArgumentError
-from berth.front.proto import (
-    Message,
+from berth.proto.fields import (
     bool_field,
-    float_field,
-    int_field,
-    long_field,
+    double_field,
+    int32_field,
+    int64_field,
     map_field,
     message_field,
     repeated_field,
-    str_field,
+    string_field,
 )
+from berth.proto.kinds import FLOAT, INT32, STRING
+from berth.proto.message import Message
 from berth.public import public_v1
 
 
 class _VirtualDevices(Message):
-    memory_limit_mb = repeated_field(float_field())
-    priority = repeated_field(int_field())
-    device_ordinal = repeated_field(int_field())
+    memory_limit_mb = repeated_field(1, FLOAT)
+    priority = repeated_field(2, INT32)
+    device_ordinal = repeated_field(3, INT32)
 
 
 class _Experimental(Message):
     VirtualDevices = _VirtualDevices
-    virtual_devices = repeated_field(_VirtualDevices)
-    num_virtual_devices_per_gpu = int_field()
-    gpu_system_memory_size_in_mb = int_field()
-    internal_fragmentation_fraction = float_field()
+    virtual_devices = repeated_field(1, _VirtualDevices)
+    num_virtual_devices_per_gpu = int32_field(15)
+    gpu_system_memory_size_in_mb = int32_field(16)
+    internal_fragmentation_fraction = double_field(10)
 
 
 @public_v1("GPUOptions")
@@ -47,18 +48,18 @@ class GPUOptions(Message):
     """
 
     Experimental = _Experimental
-    per_process_gpu_memory_fraction = float_field()
-    allow_growth = bool_field()
-    visible_device_list = str_field()
-    experimental = message_field(_Experimental)
+    per_process_gpu_memory_fraction = double_field(1)
+    allow_growth = bool_field(4)
+    visible_device_list = string_field(5)
+    experimental = message_field(9, _Experimental)
 
 
 @public_v1("GraphOptions")
 class GraphOptions(Message):
     """How graphs are placed and run."""
 
-    place_pruned_graph = bool_field()
-    infer_shapes = bool_field()
+    place_pruned_graph = bool_field(6)
+    infer_shapes = bool_field(5)
 
 
 @public_v1("ConfigProto")
@@ -78,16 +79,16 @@ class ConfigProto(Message):
     <BLANKLINE>
     """
 
-    device_count = map_field(int_field())
-    intra_op_parallelism_threads = int_field()
-    inter_op_parallelism_threads = int_field()
-    use_per_session_threads = bool_field()
-    device_filters = repeated_field(str_field())
-    gpu_options = message_field(GPUOptions)
-    allow_soft_placement = bool_field()
-    log_device_placement = bool_field()
-    graph_options = message_field(GraphOptions)
-    operation_timeout_in_ms = long_field()
+    device_count = map_field(1, STRING, INT32)
+    intra_op_parallelism_threads = int32_field(2)
+    inter_op_parallelism_threads = int32_field(5)
+    use_per_session_threads = bool_field(9)
+    device_filters = repeated_field(4, STRING)
+    gpu_options = message_field(6, GPUOptions)
+    allow_soft_placement = bool_field(7)
+    log_device_placement = bool_field(8)
+    graph_options = message_field(10, GraphOptions)
+    operation_timeout_in_ms = int64_field(11)
 
 
 def device_options(config: ConfigProto) -> DeviceOptions:

@@ -21,7 +21,7 @@ from berth.graph.expect import current_expectation
 from berth.graph.keys import GraphKeys
 from berth.graph.lookup import Lookup
 from berth.graph.names import Names
-from berth.graph.node_text import GraphDef, node_def
+from berth.graph.node_def import graph_def
 from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, record, watch_variable
 from berth.graph.tensor import SymbolicTensor
@@ -29,6 +29,7 @@ from berth.ops import builder
 from berth.ops.convert import dtype_of, frozen, to_array
 from berth.ops.opdef import Access, Attrs, GraphOps, OpDef
 from berth.ops.signature import check_types, shape_error, wanted_types
+from berth.proto.framework import GraphDef
 from berth.public import public
 
 
@@ -360,7 +361,7 @@ class Graph(Lookup):
 
     def as_graph_def(self) -> GraphDef:
         """Return the graph as a GraphDef."""
-        return GraphDef([node_def(op) for op in self.ops])
+        return graph_def(self.ops)
 
     @property
     def version(self) -> int:

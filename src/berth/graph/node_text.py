@@ -1,16 +1,16 @@
-"""Nodes and graphs as text: in TensorFlow's form for errors, and as a GraphDef."""
+"""Nodes as text, in the form of TensorFlow's errors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from berth.dtypes import DType, as_dtype
+from berth.graph.node_def import input_names
 from berth.graph.operation import Operation
 from berth.ops.shape import TensorShape, bracketed
-from berth.public import public_v1
 
 _N_VALUES = 3
 
@@ -24,7 +24,7 @@ def node_text(op: Operation, device: str | None = None) -> str:
     attrs = [f"{name}={attr_text(value)}" for name, value in op.all_attrs().items()]
     if device:
         attrs.append(f'_device="{device}"')
-    inputs = ", ".join(_input_names(op))
+    inputs = ", ".join(input_names(op))
     listed = f"[{', '.join(attrs)}]" if attrs else ""
     return f"{op.name} = {op.type}{listed}({inputs})"
 
@@ -67,48 +67,3 @@ _WRITERS: dict[type, Callable[[Any], str]] = {
     TensorShape: lambda value: bracketed(value.dims_or_none) if value else "<unknown>",
     np.ndarray: _array_text,
 }
-
-
-def _input_names(op: Operation) -> list[str]:
-    """Name what a node takes; ``^`` marks those it only waits for."""
-    data = [t.op.name if t.value_index == 0 else t.name for t in op.inputs]
-    return data + [f"^{control.name}" for control in op.control_inputs]
-
-
-@public_v1("NodeDef")
-class NodeDef(NamedTuple):
-    """One node, as data: what a GraphDef lists."""
-
-    name: str
-    op: str
-    input: list[str]
-    device: str
-    attr: dict[str, Any]
-
-    def __str__(self) -> str:
-        lines = [f'name: "{self.name}"', f'op: "{self.op}"']
-        lines += [f'input: "{name}"' for name in self.input]
-        if self.device:
-            lines.append(f'device: "{self.device}"')
-        for name, value in self.attr.items():
-            lines.append(f'attr {{ key: "{name}" value {{ {attr_text(value)} }} }}')
-        return "\n".join(lines)
-
-
-@public_v1("GraphDef")
-class GraphDef(NamedTuple):
-    """A graph's nodes in the order they were made."""
-
-    node: list[NodeDef]
-
-    def __str__(self) -> str:
-        blocks = []
-        for node in self.node:
-            inner = "\n".join(f"  {line}" for line in str(node).splitlines())
-            blocks.append(f"node {{\n{inner}\n}}\n")
-        return "".join(blocks)
-
-
-def node_def(op: Operation) -> NodeDef:
-    """Describe one operation."""
-    return NodeDef(op.name, op.type, _input_names(op), op.device, op.all_attrs())

@@ -7,24 +7,24 @@ times, its memory and its outputs. The names are TensorFlow's.
 A node's times count from its ``all_start_micros``, which is since the epoch: the op ran
 from ``op_start_rel_micros`` to ``op_end_rel_micros``, and all was done at
 ``all_end_rel_micros``. The ``nanos`` are the same instants, finer.
-
-TensorFlow's text forms stand for what would need types of their own: a dtype is
-``DT_FLOAT``, a shape ``[2,3]``.
 """
 
 from __future__ import annotations
 
-from berth.front.proto import (
-    Message,
+from berth.proto.fields import (
     bool_field,
-    int_field,
-    long_field,
+    enum_field,
+    int32_field,
+    int64_field,
     message_field,
-    object_field,
     repeated_field,
-    str_field,
+    string_field,
+    uint32_field,
+    uint64_field,
 )
-from berth.graph.node_text import GraphDef
+from berth.proto.framework import DataType, GraphDef, TensorShapeProto
+from berth.proto.kinds import EnumType
+from berth.proto.message import Message
 from berth.public import public_v1
 
 
@@ -33,78 +33,78 @@ class RunOptions(Message):
     """Options of one `Session.run`.
 
     >>> RunOptions(trace_level=RunOptions.FULL_TRACE, timeout_in_ms=500)
-    trace_level: 3
+    trace_level: FULL_TRACE
     timeout_in_ms: 500
     <BLANKLINE>
     """
 
-    NO_TRACE = 0
-    SOFTWARE_TRACE = 1
-    HARDWARE_TRACE = 2
-    FULL_TRACE = 3
+    TraceLevel = EnumType(
+        "TraceLevel", NO_TRACE=0, SOFTWARE_TRACE=1, HARDWARE_TRACE=2, FULL_TRACE=3
+    )
+    NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = TraceLevel.values()
 
-    trace_level = int_field()
-    timeout_in_ms = long_field()
-    inter_op_thread_pool = int_field()
-    output_partition_graphs = bool_field()
-    report_tensor_allocations_upon_oom = bool_field()
+    trace_level = enum_field(1, TraceLevel)
+    timeout_in_ms = int64_field(2)
+    inter_op_thread_pool = int32_field(3)
+    output_partition_graphs = bool_field(5)
+    report_tensor_allocations_upon_oom = bool_field(7)
 
 
 class AllocationDescription(Message):
     """The memory under a tensor: what was asked for, and what was given."""
 
-    requested_bytes = long_field()
-    allocated_bytes = long_field()
-    allocator_name = str_field()
-    allocation_id = long_field()
-    has_single_reference = bool_field()
-    ptr = long_field()
+    requested_bytes = int64_field(1)
+    allocated_bytes = int64_field(2)
+    allocator_name = string_field(3)
+    allocation_id = int64_field(4)
+    has_single_reference = bool_field(5)
+    ptr = uint64_field(6)
 
 
 class TensorDescription(Message):
-    dtype = str_field()
-    shape = str_field()
-    allocation_description = message_field(AllocationDescription)
+    dtype = enum_field(1, DataType)
+    shape = message_field(2, TensorShapeProto)
+    allocation_description = message_field(4, AllocationDescription)
 
 
 class NodeOutput(Message):
-    slot = int_field()
-    tensor_description = message_field(TensorDescription)
+    slot = int32_field(1)
+    tensor_description = message_field(3, TensorDescription)
 
 
 class AllocatorMemoryUsed(Message):
     """What one node took from one allocator while it ran."""
 
-    allocator_name = str_field()
-    total_bytes = long_field()
-    peak_bytes = long_field()
-    live_bytes = long_field()
-    allocator_bytes_in_use = long_field()
+    allocator_name = string_field(1)
+    total_bytes = int64_field(2)
+    peak_bytes = int64_field(3)
+    live_bytes = int64_field(4)
+    allocator_bytes_in_use = int64_field(5)
 
 
 class NodeExecStats(Message):
     """One node, run once on one device."""
 
-    node_name = str_field()
-    all_start_micros = long_field()
-    op_start_rel_micros = long_field()
-    op_end_rel_micros = long_field()
-    all_end_rel_micros = long_field()
-    memory = repeated_field(AllocatorMemoryUsed)
-    output = repeated_field(NodeOutput)
-    timeline_label = str_field()
-    scheduled_micros = long_field()
-    thread_id = long_field()
-    all_start_nanos = long_field()
-    op_start_rel_nanos = long_field()
-    op_end_rel_nanos = long_field()
-    all_end_rel_nanos = long_field()
-    scheduled_nanos = long_field()
+    node_name = string_field(1)
+    all_start_micros = int64_field(2)
+    op_start_rel_micros = int64_field(3)
+    op_end_rel_micros = int64_field(4)
+    all_end_rel_micros = int64_field(5)
+    memory = repeated_field(6, AllocatorMemoryUsed)
+    output = repeated_field(7, NodeOutput)
+    timeline_label = string_field(8)
+    scheduled_micros = int64_field(9)
+    thread_id = uint32_field(10)
+    all_start_nanos = int64_field(13)
+    op_start_rel_nanos = int64_field(14)
+    op_end_rel_nanos = int64_field(15)
+    all_end_rel_nanos = int64_field(16)
+    scheduled_nanos = int64_field(17)
 
 
 class DeviceStepStats(Message):
-    device = str_field()
-    node_stats = repeated_field(NodeExecStats)
+    device = string_field(1)
+    node_stats = repeated_field(2, NodeExecStats)
 
 
 class StepStats(Message):
@@ -125,16 +125,12 @@ class StepStats(Message):
     <BLANKLINE>
     """
 
-    dev_stats = repeated_field(DeviceStepStats)
+    dev_stats = repeated_field(1, DeviceStepStats)
 
 
 @public_v1("RunMetadata")
 class RunMetadata(Message):
     """Metadata of one run. A run that is not traced leaves `step_stats` empty."""
 
-    step_stats = message_field(StepStats)
-    partition_graphs = repeated_field(object_field(GraphDef))
-
-    def Clear(self) -> None:
-        """Remove all recorded data."""
-        self.CopyFrom(RunMetadata())
+    step_stats = message_field(1, StepStats)
+    partition_graphs = repeated_field(3, GraphDef)

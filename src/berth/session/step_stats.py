@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from berth.graph.node_text import GraphDef, NodeDef, node_def
-from berth.ops.shape import bracketed
+from berth.graph.node_def import PRODUCER, attr_value, fill_node_def, shape_proto
 from berth.plan.plan import Plan
+from berth.proto.framework import GraphDef
 from berth.run.engine import Engine
 from berth.run.trace import Event, Recorder
 from berth.session.run_options import NodeExecStats, RunMetadata, RunOptions
@@ -30,22 +30,21 @@ def fill_metadata(
 def _partition_graphs(plan: Plan) -> list[GraphDef]:
     """Describe what each device does: copies that come in, and its nodes, in order."""
     names = [device.name for device in plan.site.devices]
-    graphs: dict[int, list[NodeDef]] = {}
+    graphs: dict[int, GraphDef] = {}
     for stage in plan.stages:
-        nodes = graphs.setdefault(stage.device, [])
+        graph = graphs.setdefault(stage.device, GraphDef(versions={"producer": PRODUCER}))
         for source, _ in stage.arrivals:
-            attr = {"from": names[source.device], "T": source.dtype}
-            node = NodeDef(
-                f"{source.tensor.op.name}/copy",
-                "Copy",
-                [source.tensor.name],
-                names[stage.device],
-                attr,
+            graph.node.add(
+                name=f"{source.tensor.op.name}/copy",
+                op="Copy",
+                input=[source.tensor.name],
+                device=names[stage.device],
+                attr={"from": attr_value(names[source.device]), "T": attr_value(source.dtype)},
             )
-            nodes.append(node)
-        steps = [member for step in stage.steps for member in step.members or [step]]
-        nodes += [node_def(step.op)._replace(device=names[stage.device]) for step in steps]
-    return [GraphDef(nodes) for _, nodes in sorted(graphs.items())]
+        for step in stage.steps:
+            for member in step.members or [step]:
+                fill_node_def(graph.node.add(), member.op).device = names[stage.device]
+    return [graph for _, graph in sorted(graphs.items())]
 
 
 def _fill_stats(metadata: RunMetadata, events: list[Event], engine: Engine) -> None:
@@ -88,7 +87,8 @@ def _fill_node(node: NodeExecStats, event: Event, engine: Engine) -> None:
     for slot, value in enumerate(values):
         output = node.output.add(slot=slot)
         description = output.tensor_description
-        description.dtype, description.shape = value.dtype.enum_name, bracketed(value.dims)
+        description.dtype = value.dtype.as_datatype_enum
+        description.shape.CopyFrom(shape_proto(value.dims))
         allocation = description.allocation_description
         allocation.requested_bytes = allocation.allocated_bytes = value.nbytes
         allocation.allocator_name = arena.name

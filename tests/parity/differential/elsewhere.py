@@ -9,6 +9,10 @@ OWN = ("tf.expect_device", "tf.reset", "tf.simulate", "tf.trim", "tf.why")
 """What TensorFlow does not have."""
 
 GROUPS = {
+    "tests/proto/test_messages.py::test_tensors_are_read_back": (
+        "tf.make_ndarray",
+        "tf.make_tensor_proto",
+    ),
     "tests/eager/test_devices.py::test_blocks_place_operations": ("tf.device",),
     "tests/parity/session/test_devices.py::test_scopes_give_devices": ("tf.compat.v1.device",),
     "tests/functions/test_tracing.py::test_arguments_are_symbols_while_tracing": (

@@ -5,8 +5,10 @@ Operations are added to the default graph, and computed when a `Session` runs th
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from berth import bitwise, config, debugging, dtypes, errors, nest, strings, test
-from berth.compat.v1 import initializers, linalg, math, nn, random, train
+from berth.compat.v1 import initializers, linalg, math, nn, random
 from berth.config import threading as _threading
 from berth.eager import mode as _mode
 from berth.front.context import context as _context
@@ -64,8 +66,8 @@ from berth.graph.default_graph import get_default_graph, reset_default_graph
 from berth.graph.default_session import get_default_session
 from berth.graph.graph import Graph
 from berth.graph.keys import GraphKeys
-from berth.graph.node_text import GraphDef, NodeDef
 from berth.graph.operation import Operation
+from berth.graph.tensor_proto import make_ndarray, make_tensor_proto
 from berth.ops.arrays.array import (
     constant,
     expand_dims,
@@ -280,6 +282,7 @@ from berth.ops.reductions.unsorted_segments import (
     unsorted_segment_sum,
 )
 from berth.ops.shape import TensorShape
+from berth.proto.framework import AttrValue, GraphDef, NodeDef
 from berth.session.run_options import RunMetadata, RunOptions
 from berth.session.session import InteractiveSession, Session
 from berth.variables.assignment import (
@@ -349,6 +352,7 @@ from berth.variables.variable import Variable, VariableAggregation, VariableSync
 __all__ = [
     "AUTO_REUSE",
     "Assert",
+    "AttrValue",
     "ConfigProto",
     "DType",
     "DeviceSpec",
@@ -540,7 +544,9 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "make_ndarray",
     "make_template",
+    "make_tensor_proto",
     "map_fn",
     "matmul",
     "matrix_band_part",
@@ -713,6 +719,12 @@ __all__ = [
 ]
 # --- end
 
+if TYPE_CHECKING:
+    from berth.compat.v1 import train as train
+
+_LAZY_MODULES = ("train",)
+"""Submodules that are imported when they are first used: most programs need few."""
+
 __all__ += [
     "bitwise",
     "config",
@@ -731,7 +743,7 @@ __all__ += [
 ]
 
 
-_explain_missing_names(__name__, __all__)
+_explain_missing_names(__name__, __all__, _LAZY_MODULES)
 
 
 @_public_v1("enable_eager_execution")
