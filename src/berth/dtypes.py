@@ -168,7 +168,7 @@ bool_ = _make("bool", "bool", np.bool_, "b")
 complex64 = _make("complex64", "complex64", np.complex64, "c")
 complex128 = _make("complex128", "complex128", np.complex128, "c")
 half, double = float16, float64
-string = _make("string", "string", np.object_, "S")
+string = _make("string", "string", object, "S")
 resource = _make("resource", "resource", np.object_, "R")
 globals()["bool"] = bool_  # TensorFlow's name for it, which is Python's too
 

@@ -307,5 +307,8 @@ def test_older_scope_holds_for_eager_operations(sim):
 
 def test_current_scope_holds_for_the_default_graph():
     """Section 1.5: in a program without eager execution `tf.device` is the graph's."""
-    with tf.device("/gpu:1"):
-        assert v1.constant(1.0).device == "/device:GPU:1"
+    try:
+        with tf.device("/gpu:1"):
+            assert v1.constant(1.0).device == "/device:GPU:1"
+    finally:
+        v1.reset_default_graph()  # or the sessions of later tests would have to place it

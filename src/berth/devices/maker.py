@@ -185,7 +185,7 @@ class DeviceMaker:
         the memory cannot be had, nothing was made.
         """
         with self._lock:
-            devices = [self._first_of(device) for device in self.plan(options)]
+            devices = [self._first_of(device, options) for device in self.plan(options)]
             gpus = [device for device in devices if not device.is_host]
             if take_memory:
                 self._take_memory(gpus)
@@ -193,7 +193,7 @@ class DeviceMaker:
             self.made_by = self.made_by or call_site()
             return devices
 
-    def _first_of(self, device: Device) -> Device:
+    def _first_of(self, device: Device, options: DeviceOptions) -> Device:
         if device.is_host:
             return device
         made = self._made.get(device.short_name, device)
@@ -207,7 +207,7 @@ class DeviceMaker:
                 f"({made.limit.source}): what was asked for later "
                 f"({device.limit.source}) is ignored.",
             )
-        elif made.growth != device.growth:
+        elif made.growth != device.growth and _asks_for_growth(options, device):
             self.log_once(
                 logging.WARNING,
                 f"{made.short_name} was made with allow_growth={made.growth}: what was asked "
@@ -251,6 +251,12 @@ class DeviceMaker:
     def made(self) -> list[Device]:
         """List the GPUs that were made."""
         return list(self._made.values())
+
+
+def _asks_for_growth(options: DeviceOptions, device: Device) -> bool:
+    """Tell whether a program itself said if a device's memory should grow."""
+    wanted = options.of_type(device.device_type)
+    return wanted.is_growth_asked and wanted.allow_growth is not None
 
 
 def _share_of_card(gpu: Device, waiting: Sequence[Device]) -> int:

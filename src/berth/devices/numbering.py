@@ -40,6 +40,8 @@ class DeviceOptions(NamedTuple):
     """What to leave to the system on each GPU, in place of the default."""
     allow_growth: bool | None = None
     """None: not set."""
+    is_growth_asked: bool = True
+    """Whether the program set `allow_growth` itself, and should know if it has no effect."""
     fragmentation_fraction: float = 0.0
     """What part of the limit is worth splitting off a chunk; 0 for the default."""
     other_types: Mapping[str, DeviceOptions] = MappingProxyType({})

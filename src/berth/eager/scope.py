@@ -21,6 +21,11 @@ class UnconnectedGradients(Enum):
     ZERO = "zero"
 
 
+def not_a_name(name: Any) -> str:
+    """Say that the name of a scope or variable is not text."""
+    return f"name for name_scope must be a string.\nThe name {name!r} is none."
+
+
 @public_v2("name_scope")
 class name_scope:
     """Prefix the names of a block's operations with a scope; eager operations have none.
@@ -32,7 +37,7 @@ class name_scope:
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):
-            raise ValueError(f"name for name_scope must be a string, and not {name!r}.")
+            raise ValueError(not_a_name(name))
         self._name = name
         self._scopes: list[AbstractContextManager[str]] = []
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from berth.dtypes import DType, as_dtype
 from berth.eager.mode import eager_builder
+from berth.eager.scope import not_a_name
 from berth.eager.tensor import Reference, shown_value
 from berth.eager.traced_variables import making_variable
 from berth.eager.variable_handle import Handle
@@ -81,6 +82,8 @@ class Variable(Writable, ValueOperators):
                 "The `initial_value` arg to `tf.Variable` must be specified except when you "
                 "are not providing a `variable_def`. You provided neither."
             )
+        if name is not None and not isinstance(name, str):
+            raise ValueError(not_a_name(name))
         wanted = None if dtype is None else as_dtype(dtype)
         with making_variable():
             value = initial_value() if callable(initial_value) else initial_value

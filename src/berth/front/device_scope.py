@@ -6,7 +6,6 @@ Of a graph's operations the graph keeps the request; of eager ones, the thread.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from types import TracebackType
 from typing import Any
 
 from berth.devices.device import LogicalDevice
@@ -40,12 +39,7 @@ class EagerDevice:
         scope.outer.append((self, scope.device_name, scope.device_spec))
         scope.device_name, scope.device_spec = name, spec
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         scope = context().eager_scope
         if not scope.outer or scope.outer[-1][0] is not self:
             raise RuntimeError("Exiting device scope without proper scope nesting")
@@ -90,9 +84,16 @@ def device_v1(device_name_or_function: Any) -> AbstractContextManager[None]:
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
     """Put operations on the device of another, or of an eager tensor."""
     graph = current()
-    if isinstance(graph, Graph):
-        return graph.colocate_with(op, ignore_existing)
-    return EagerDevice(op.device) if op is not None else nullcontext()
+    if not isinstance(graph, Graph):
+        return EagerDevice(op.device) if op is not None else nullcontext()
+    if hasattr(op, "place") and not hasattr(op, "as_tensor"):  # an eager tensor
+        if graph.is_function:
+            return graph.device(op.device)
+        raise ValueError(
+            "Encountered an Eager-defined Tensor during graph construction, but a function was "
+            "not being built."
+        )
+    return graph.colocate_with(op, ignore_existing)
 
 
 def _name_of(device_name: Any) -> str | None:

@@ -10,6 +10,7 @@ from berth.dtypes import as_dtype
 from berth.graph.default_graph import get_default_graph
 from berth.graph.graph import Graph
 from berth.graph.keys import GraphKeys
+from berth.graph.names import as_name
 from berth.ops.builder import current
 from berth.ops.compose import convert
 from berth.public import public_v1
@@ -39,9 +40,7 @@ class name_scope:
     """Prefix the names of a block's operations with a scope."""
 
     def __init__(self, name: Any, default_name: str | None = None, values: Any = None) -> None:
-        if name is not None and not isinstance(name, str):
-            raise TypeError(f"`name` for name_scope must be a string, and not {name!r}.")
-        self._name = default_name if name is None else name
+        self._name = default_name if name is None else as_name(name)
         if self._name is None and values is not None:
             raise ValueError(
                 "At least one of name (None) and default_name (None) must be provided."

@@ -44,7 +44,7 @@ class ConcreteFunction:
         base: ConcreteFunction | None = None,
     ) -> None:
         self.graph = graph
-        self.name = f"__inference_{graph.name}_{next(_numbers)}"
+        self._name = f"__inference_{graph.name}_{next(_numbers)}"
         self._signature = signature
         self._taken = taken
         """The arguments, with a TensorSpec in the place of each tensor."""
@@ -53,10 +53,15 @@ class ConcreteFunction:
         self._base = base or self
         """The trace, without a device for its operations."""
         self._placed: dict[str, ConcreteFunction] = {}
-        self._runtime = FunctionRuntime(graph, self._outputs, self.name)
+        self._runtime = FunctionRuntime(graph, self._outputs, self._name)
         self._backward: Backward | None = None
 
     # --- what it is -----------------------------------------------------------------------
+
+    @property
+    def name(self) -> bytes:
+        """Its name, as bytes."""
+        return self._name.encode()
 
     @property
     def inputs(self) -> list[SymbolicTensor]:
@@ -124,7 +129,7 @@ class ConcreteFunction:
         try:
             context().builder.placer.device_for()
         except InvalidArgumentError as error:
-            message = f"{error.message} [Op:{self.name}]"
+            message = f"{error.message} [Op:{self._name}]"
             raise InvalidArgumentError(None, None, message) from None
         graph = FuncGraph(self.graph.name)
         graph.seed = self.graph.seed
@@ -154,9 +159,9 @@ class ConcreteFunction:
                 raise InvalidArgumentError(
                     None,
                     None,
-                    f"cannot compute {self.name} as input #{position}(zero-based) was expected "
-                    f"to be a {symbol.dtype.type_string} tensor but is a "
-                    f"{tensor.dtype.base_dtype.type_string} tensor [Op:{self.name}]",
+                    f"cannot compute {self._name} as input #{position}(zero-based) was "
+                    f"expected to be a {symbol.dtype.type_string} tensor but is a "
+                    f"{tensor.dtype.base_dtype.type_string} tensor [Op:{self._name}]",
                 )
         return self.on_this_device().call_flat(tensors)
 
@@ -216,9 +221,9 @@ class ConcreteFunction:
         for handle in handles:
             watch_variable(handle)
         if self._backward is None:
-            self._backward = Backward(self.graph, self._outputs, self.name)
+            self._backward = Backward(self.graph, self._outputs, self._name)
         backward = self._backward
         outputs, kept = backward.run_forward(given)
-        call = CallDefinition(self.name, backward, kept)
+        call = CallDefinition(self._name, backward, kept)
         record(call, [*given, *handles], outputs, {})
         return outputs

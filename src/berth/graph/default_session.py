@@ -22,7 +22,15 @@ def enter_session(session: Any) -> None:
 
 
 def leave_session(session: Any) -> None:
-    """Undo the last `enter_session` of this session."""
+    """Undo `enter_session`; the session must be the innermost."""
+    stack = _sessions.stack
+    if not stack or stack[-1] is not session:
+        raise AssertionError(f"Nesting violated for default stack of {type(session)} objects")
+    stack.pop()
+
+
+def remove_session(session: Any) -> None:
+    """Undo the last `enter_session` of this session, whatever was entered since."""
     stack = _sessions.stack
     for position in range(len(stack) - 1, -1, -1):
         if stack[position] is session:

@@ -182,7 +182,8 @@ class FuncGraph(Graph):
         To wait for a variable from outside is to wait for what was last written to it.
         """
         if hasattr(item, "as_tensor"):
-            if not isinstance(item.handle, SymbolicTensor):
+            is_symbolic = isinstance(item.handle, SymbolicTensor)
+            if not is_symbolic or getattr(item.op, "graph", None) is not self:
                 handle = self.capture(item.handle).op
                 return self._last_write.get(handle, handle)
         elif is_tensor(item) and getattr(item, "graph", None) is not self:

@@ -20,7 +20,7 @@ from berth.graph.device_scopes import DeviceRequest, DeviceStack
 from berth.graph.expect import current_expectation
 from berth.graph.keys import GraphKeys
 from berth.graph.lookup import Lookup
-from berth.graph.names import Names
+from berth.graph.names import Names, as_name
 from berth.graph.node_def import graph_def
 from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, record, watch_variable
@@ -235,12 +235,11 @@ class Graph(Lookup):
     def name_scope(self, name: str | None) -> Iterator[str]:
         """Prefix the names of the block's operations with a scope."""
         outer = self.names.scope
-        if name and name[-1] != "/":
-            self.names.check(name, "scope")
-            scope = self.names.unique_scope(name)
-        else:
-            scope = name[:-1] if name else ""
-        self.names.scope = scope
+        scope = as_name(name) if name else ""
+        if scope and scope[-1] != "/":
+            self.names.check(scope, "scope")
+            scope = self.names.unique_scope(scope)
+        self.names.scope = scope = scope.removesuffix("/")
         try:
             yield f"{scope}/" if scope else ""
         finally:

@@ -8,9 +8,22 @@ from __future__ import annotations
 
 import re
 import threading
+from typing import Any
 
 _OP_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 _INNER_NAME = re.compile(r"[A-Za-z0-9_.\\/>-]*")
+
+
+def as_name(name: Any) -> str:
+    """Return a name as text; TypeError if it is neither text nor bytes."""
+    if isinstance(name, bytes):
+        return name.decode()
+    if not isinstance(name, str):
+        raise TypeError(
+            f"expected string or bytes-like object, got {type(name).__name__!r}\n"
+            f"The name {name!r} of an operation or scope is not a string."
+        )
+    return name
 
 
 class _Open(threading.local):
@@ -35,6 +48,8 @@ class Names:
 
     def unique(self, name: str) -> str:
         """Return a full name that is not in use, and count it as used."""
+        if type(name) is not str:
+            name = as_name(name)
         if not name:
             raise ValueError("An operation's name must not be empty.")
         if name[-1] == "/":  # a scope's own name: for the node that the scope is about

@@ -54,6 +54,15 @@ def leave(builder: Builder) -> None:
     builders.pop()
 
 
+def remove(builder: Builder) -> None:
+    """Undo the last `enter` of a builder, whatever was entered since."""
+    builders = _entered.builders
+    for position in range(len(builders) - 1, -1, -1):
+        if builders[position] is builder:
+            del builders[position]
+            return
+
+
 def current() -> Builder:
     """Return the current builder of this thread."""
     builders = _entered.builders

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from berth.dtypes import DType, resource, string
+from berth.dtypes import DType, bool_, resource, string
 from berth.graph.graph import Graph
+from berth.graph.nest import flatten
 from berth.graph.tensor import SymbolicTensor
 from berth.ops.convert import to_array
 from berth.ops.shape import Dims, text
@@ -32,20 +33,24 @@ def read_feeds(
 
 
 def _pairs(feed_dict: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """List keys with their values; a tuple of keys takes a sequence of values."""
+    """List keys with their values; a nested tuple of keys takes as many values, nested too."""
     if not isinstance(feed_dict, Mapping):
         raise TypeError(
-            f"The value of argument `feed_dict` must be a dict, and not {feed_dict!r}."
+            "FlattenDictItems: 'dict' must be a dictionary or collection.Mapping type object, "
+            f"instead of '{type(feed_dict).__name__}'.\n"
+            "A feed_dict maps tensors, or their names, to values."
         )
     for key, value in feed_dict.items():
         if not isinstance(key, tuple):
             yield key, value
             continue
-        if not isinstance(value, list | tuple) or len(value) != len(key):
+        keys, values = flatten(key), flatten(value)
+        if len(keys) != len(values):
             raise ValueError(
-                f"Cannot feed {value!r} for the {len(key)} tensors {key}: give as many values."
+                f"Could not flatten dictionary. Key had {len(keys)} elements, but value had "
+                f"{len(values)} elements. Key: {keys}, value: {values}."
             )
-        yield from zip(key, value, strict=True)
+        yield from zip(keys, values, strict=True)
 
 
 def find_fed(key: Any, graph: Graph) -> SymbolicTensor:
@@ -72,11 +77,12 @@ def feed_array(tensor: SymbolicTensor, value: Any) -> np.ndarray[Any, Any]:
         )
     if dtype is resource:
         raise ValueError(f"Tensor {tensor.name} may not be fed.")
-    if type(value) is int and dtype.is_integer and not dtype.min <= value <= dtype.max:
+    if isinstance(value, int) and not _is_exact(value, dtype):
+        # The words are TensorFlow's, for a string as well.
         raise TypeError(
-            f"Type of feed value {value} with type <class 'int'> is not compatible with "
-            f"Tensor type {dtype.name}. Try explicitly setting the type of the feed tensor to "
-            "a larger type (e.g. int64)."
+            f"Type of feed value {value} with type {type(value)} is not compatible with "
+            f"Tensor type {dtype.as_numpy_dtype}. Try explicitly setting the type of the feed "
+            "tensor to a larger type (e.g. int64)."
         )
     try:
         if dtype is string:
@@ -97,6 +103,15 @@ def feed_array(tensor: SymbolicTensor, value: Any) -> np.ndarray[Any, Any]:
             f"shape {text(dims)}"
         )
     return array
+
+
+def _is_exact(value: int, dtype: DType) -> bool:
+    """Tell whether a type of elements has this integer among its values."""
+    if dtype is bool_:
+        return value in (0, 1)
+    return dtype is not string and not (
+        dtype.is_integer and not dtype.min <= value <= dtype.max
+    )
 
 
 def _check_bounds(array: np.ndarray[Any, Any], dtype: DType) -> None:

@@ -18,7 +18,7 @@ from berth.errors import InvalidArgumentError, NotFoundError
 from berth.front.context import context
 from berth.front.options import ConfigProto, device_options
 from berth.graph.default_graph import get_default_graph
-from berth.graph.default_session import enter_session, leave_session
+from berth.graph.default_session import enter_session, leave_session, remove_session
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
@@ -63,6 +63,9 @@ class DeviceAttributes(NamedTuple):
 class BaseSession:
     """What Session and InteractiveSession have in common."""
 
+    _grows_by_itself = False
+    """Whether `allow_growth` in the config is the session's own choice, not the program's."""
+
     def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
         _check_arguments(target, graph, config)
         self.graph: Graph = graph or get_default_graph()
@@ -72,6 +75,7 @@ class BaseSession:
         """Why the session cannot be used any more."""
         program = context()
         wanted = program.devices.options() if config is None else device_options(config)
+        wanted = wanted._replace(is_growth_asked=not self._grows_by_itself)
         devices = program.devices.maker.make(wanted, take_memory=True)
         threads = self._config.intra_op_parallelism_threads or program.switches.intra_op_threads
         resources = Resources(devices, program, n_threads=threads or 0)
@@ -307,9 +311,9 @@ class Session(BaseSession):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._is_entered = False
         leave_session(self)
         builder.leave(self.graph)
+        self._is_entered = False
         self.close()
 
 
@@ -322,7 +326,7 @@ class InteractiveSession(BaseSession):
     def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
         if config is None:
             config = ConfigProto()
-            config.gpu_options.allow_growth = True
+            config.gpu_options.allow_growth = self._grows_by_itself = True
         elif isinstance(config, ConfigProto):
             given, config = config, ConfigProto()
             config.CopyFrom(given)
@@ -330,10 +334,12 @@ class InteractiveSession(BaseSession):
             config.graph_options.place_pruned_graph = True
         super().__init__(target, graph, config)
         if InteractiveSession._n_active:
-            _log.warning(
-                "An interactive session is already active. This can cause out-of-memory "
-                "errors in some cases. You must explicitly call `InteractiveSession.close()` "
-                "to release resources held by the other session(s)."
+            _log.error(
+                "An interactive session is already active. This can cause out-of-memory errors "
+                "or some other unexpected errors (due to the unpredictable timing of garbage "
+                "collection) in some cases. You must explicitly call "
+                "`InteractiveSession.close()` to release resources held by the other "
+                "session(s). Please use `tf.Session()` if you intend to productionize."
             )
         InteractiveSession._n_active += 1
         self._has_graph = graph is not None
@@ -342,10 +348,11 @@ class InteractiveSession(BaseSession):
         enter_session(self)
 
     def _retire(self) -> None:
+        # Sessions of a shell are closed in any order.
         InteractiveSession._n_active -= 1
-        leave_session(self)
+        remove_session(self)
         if self._has_graph:
-            builder.leave(self.graph)
+            builder.remove(self.graph)
 
 
 def _check_arguments(target: Any, graph: Any, config: Any) -> None:

@@ -99,7 +99,7 @@ def getitem(tensor: Any, key: Any) -> Tensor:
 
 
 def _stacked(numbers: list[Any], dtype: DType) -> Any:
-    if dtype is int32 and is_eager():
+    if dtype is int32 and is_eager() and numbers:
         return numbers
     if any(type_of(number) for number in numbers):
         return pack(numbers, name="stack")

@@ -129,6 +129,8 @@ def _index(inputs: Sequence[Any], attrs: Attrs) -> list[Any]:
         elif attrs["new_axis_mask"] & bit:
             index.append(None)
         elif attrs["shrink_axis_mask"] & bit:
+            if not isinstance(stride, str) and stride < 0:
+                raise ValueError("only stride 1 allowed on non-range indexing.")
             index.append(begin)
         else:
             if stride == 0:
