@@ -14,7 +14,7 @@ The model: a test is a program of its own, on a machine of its own (`Simulation`
      share cards, is the test's own. What the test sets counts, and child processes inherit
      the machine.
   2. The program is what the test's module would be if it were run: graphs if that imports
-     ``berth.compat.v1``, eager if it imports ``berth`` only.
+     ``berth.compat.v1`` first, eager if it imports ``berth``.
   3. Memory that is left behind is an error of the test: what is in use on a GPU when the test
      has passed, its fixtures are gone and garbage is collected. After a test that failed
      nothing is checked, for its traceback holds its variables.
@@ -145,11 +145,11 @@ class BerthSim:
 
 def _mode_of(test: pytest.Item) -> bool | None:
     """Tell what a test's module would be as a program: eager, graphs, or neither for sure."""
-    values = list(vars(getattr(test, "module", None) or object).values())
-    v1 = sys.modules.get("berth.compat.v1")
-    if v1 is not None and any(value is v1 for value in values):
-        return False
-    return True if any(value is sys.modules["berth"] for value in values) else None
+    berth, v1 = sys.modules["berth"], sys.modules.get("berth.compat.v1")
+    for value in vars(getattr(test, "module", None) or object).values():
+        if value is berth or (v1 is not None and value is v1):
+            return value is berth  # what is imported first decides
+    return None
 
 
 def _complaint(machine: str, left: list[str]) -> str:

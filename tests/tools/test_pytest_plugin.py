@@ -112,8 +112,9 @@ def test_both_modes_live_together(pytester):
     run(
         pytester,
         """
-import berth, pytest
+import pytest
 import berth.compat.v1 as tf
+import berth
 @pytest.mark.berth_sim("2xT4")
 @pytest.mark.parametrize("again", [1, 2])
 def test_graph(again):
@@ -128,10 +129,11 @@ def test_graph(again):
     )
     pytester.makepyfile(
         test_eager=f"{EAGER}def test_one(berth_sim):\n    berth_sim('1xT4')\n    assert tf.ones([]) == 1",
+        test_both="import berth\nimport berth.compat.v1 as tf\ndef test_one(berth_sim):\n    berth_sim('1xT4')\n    assert tf.executing_eagerly()",
         test_chosen=f"{GRAPH}def test_one(berth_sim):\n    berth_sim('1xT4', eager=True)\n    assert tf.executing_eagerly()",
         test_untold="def test_one(berth_sim):\n    berth_sim('1xT4')\n    from berth import executing_eagerly\n    assert not executing_eagerly()",
     )
-    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=5)
+    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=6)
 
 
 def test_each_test_has_new_devices(pytester):

@@ -1,14 +1,17 @@
 """Eager or graph: where operations go while a program has entered no graph.
 
 `import berth` is TensorFlow 2: operations are computed as they are written. A program that
-imports `berth.compat.v1` is TensorFlow 1: operations go to the default graph. Either may
-change its mind, before it has done anything.
+imports `berth.compat.v1` first is TensorFlow 1: operations go to the default graph. Either
+may change its mind, before it has done anything.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import FrameType, ModuleType
+from typing import Any
 
 from berth.eager.builder import Eager
 from berth.front.context import context
@@ -62,6 +65,31 @@ def start_with_graphs() -> None:
     """Switch to graphs, TensorFlow 1's mode, unless an operation was executed already."""
     if context().builder is None:
         set_eager(False)
+
+
+def is_imported_by_program() -> bool:
+    """Tell whether a module or function of the program holds `berth`, by whatever name.
+
+    That berth's own modules were imported says nothing: `berth run` and the pytest plugin
+    import them before the program does.
+    """
+    berth = sys.modules["berth"]
+    return any(value is berth for names in _program_names() for value in list(names.values()))
+
+
+def _program_names() -> Iterator[dict[str, Any]]:
+    """Find the names of modules that are not berth's, and of the functions being called."""
+    for path, module in list(sys.modules.items()):
+        if isinstance(module, ModuleType) and path.partition(".")[0] not in _OWN_PACKAGES:
+            yield vars(module)
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_globals.get("__name__", "").startswith(("berth.", "importlib.")):
+            yield dict(frame.f_locals)
+        frame = frame.f_back
+
+
+_OWN_PACKAGES = ("berth", "pytest_berth")
 
 
 @public_v2("init_scope")

@@ -782,4 +782,5 @@ def disable_v2_behavior() -> None:
     _mode.set_eager(False)
 
 
-_mode.start_with_graphs()
+if not _mode.is_imported_by_program():
+    _mode.start_with_graphs()
