@@ -26,6 +26,7 @@ MODULES = (
     "berth.bitwise",
     "berth.initializers",
     "berth.nest",
+    "berth.sysconfig",
     "berth.test",
     "berth.timeline",
     "berth.device_lib",
@@ -34,6 +35,9 @@ MODULES = (
     "berth.compat.v1.math",
     "berth.compat.v1.linalg",
     "berth.compat.v1.random",
+    "berth.compat.v1.app",
+    "berth.compat.v1.flags",
+    "berth.compat.v1.logging",
 )
 INTRODUCTION = """\
 # API

@@ -52,6 +52,7 @@ from berth.eager.scope import (
 from berth.eager.variable import Variable
 from berth.front.context import reset, simulate, trim
 from berth.front.device_scope import device
+from berth.front.logger import get_logger
 from berth.front.why import why
 from berth.functions.function import function
 from berth.functions.tensor_spec import TensorSpec
@@ -262,6 +263,7 @@ __all__ = [
     "function",
     "gather",
     "gather_nd",
+    "get_logger",
     "get_static_value",
     "gradients",
     "greater",
@@ -396,6 +398,7 @@ if TYPE_CHECKING:
         nn,
         random,
         strings,
+        sysconfig,
         test,
         timeline,
     )
@@ -418,6 +421,7 @@ __all__ += [
     "nn",
     "random",
     "strings",
+    "sysconfig",
     "test",
     "timeline",
 ]
@@ -433,6 +437,7 @@ _LAZY_MODULES = (
     "nn",
     "random",
     "strings",
+    "sysconfig",
     "test",
     "timeline",
 )

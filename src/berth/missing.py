@@ -13,20 +13,17 @@ _LAYERS = "Instead: variables, and the functions of tf.nn."
 _STEPS = "Instead: variable.assign_sub(rate * gradient)."
 _ARRAYS = "Instead: NumPy arrays, which every function takes."
 INSTEAD = {
-    "app": "Instead: call main() itself.",
     "contrib": "",
     "data": _ARRAYS,
     "distribute": "Instead: a tower for each GPU, under tf.device.",
     "estimator": "",
     "experimental.numpy": "Instead: NumPy itself.",
     "feature_column": "",
-    "flags": "Instead: argparse.",
     "gfile": "Instead: open().",
     "image": _ARRAYS,
     "io": _ARRAYS,
     "keras": _LAYERS,
     "layers": _LAYERS,
-    "logging": "Instead: logging.getLogger('berth').",
     "losses": "Instead: the functions of tf.nn.",
     "lookup": "",
     "metrics": "",

@@ -10,9 +10,19 @@ from berth.public import public
 
 # --- written by dev/make_api.py: make api
 # isort: split
+from berth.front.build_info import (
+    is_built_with_cuda,
+    is_built_with_gpu_support,
+    is_built_with_rocm,
+    is_built_with_xla,
+)
 
 __all__ = [
     "gpu_device_name",
+    "is_built_with_cuda",
+    "is_built_with_gpu_support",
+    "is_built_with_rocm",
+    "is_built_with_xla",
     "is_gpu_available",
 ]
 # --- end

@@ -42,6 +42,7 @@ BASE = {
     "crc32c",
     "deferred",
     "dtypes",
+    "flags",
     "lru",
     "missing",
     "printable",
@@ -64,6 +65,7 @@ PUBLIC = {
     "nn",
     "random",
     "strings",
+    "sysconfig",
     "test",
     "timeline",
 }

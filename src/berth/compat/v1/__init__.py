@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from berth import bitwise, config, debugging, dtypes, errors, nest, strings, test
+from berth import bitwise, config, debugging, dtypes, errors, nest, strings, sysconfig, test
 from berth.compat.v1 import initializers, linalg, math, nn, random
 from berth.config import threading as _threading
 from berth.eager import mode as _mode
@@ -60,6 +60,7 @@ from berth.front.graph_scope import (
     get_collection_ref,
     name_scope,
 )
+from berth.front.logger import get_logger
 from berth.front.options import ConfigProto, GPUOptions, GraphOptions
 from berth.functions.tensor_spec import TensorSpec
 from berth.graph.default_graph import get_default_graph, reset_default_graph
@@ -500,6 +501,7 @@ __all__ = [
     "get_default_graph",
     "get_default_session",
     "get_local_variable",
+    "get_logger",
     "get_variable",
     "get_variable_scope",
     "global_norm",
@@ -720,24 +722,31 @@ __all__ = [
 # --- end
 
 if TYPE_CHECKING:
+    from berth.compat.v1 import app as app
+    from berth.compat.v1 import flags as flags
+    from berth.compat.v1 import logging as logging
     from berth.compat.v1 import train as train
 
-_LAZY_MODULES = ("train",)
+_LAZY_MODULES = ("app", "flags", "logging", "train")
 """Submodules that are imported when they are first used: most programs need few."""
 
 __all__ += [
+    "app",
     "bitwise",
     "config",
     "debugging",
     "dtypes",
     "errors",
+    "flags",
     "initializers",
     "linalg",
+    "logging",
     "math",
     "nest",
     "nn",
     "random",
     "strings",
+    "sysconfig",
     "test",
     "train",
 ]

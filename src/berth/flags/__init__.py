@@ -1,0 +1,1 @@
+"""``tf.flags``: the command-line flags of a program, without absl-py."""
