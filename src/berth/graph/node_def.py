@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from berth.dtypes import DType
-from berth.graph.operation import Operation
 from berth.graph.tensor_proto import make_tensor_proto
 from berth.ops.shape import Dims, TensorShape
 from berth.proto.framework import AttrValue, GraphDef, NodeDef, TensorShapeProto
+
+if TYPE_CHECKING:
+    from berth.graph.operation import Operation
 
 PRODUCER = 2474
 """The version of GraphDefs that TensorFlow 2.21 writes."""

@@ -8,8 +8,10 @@ from berth.callsite import Mark
 from berth.dtypes import DType
 from berth.graph.default_session import session_for
 from berth.graph.device_scopes import DeviceScope
+from berth.graph.node_def import node_def
 from berth.graph.tensor import SymbolicTensor
 from berth.ops.opdef import Attrs, OpDef
+from berth.proto.framework import NodeDef
 from berth.public import public
 
 if TYPE_CHECKING:
@@ -64,6 +66,11 @@ class Operation:
     def type(self) -> str:
         """The name of the operation: ``MatMul``."""
         return self.definition.name
+
+    @property
+    def node_def(self) -> NodeDef:
+        """The operation as a message: name, op, inputs, device and attributes."""
+        return node_def(self)
 
     @property
     def main_type(self) -> DType | None:

@@ -37,6 +37,7 @@ GROUPS = {
         "tf.compat.v1.enable_eager_execution",
         "tf.compat.v1.enable_v2_behavior",
     ),
+    "tests/front/test_logging.py::test_messages_have_tensorflow_s_format": ("tf.get_logger",),
     "tests/parity/session/test_graphs.py::test_collections_keep_values": (
         "tf.compat.v1.add_to_collection",
         "tf.compat.v1.get_collection",
