@@ -29,7 +29,10 @@ Define = Callable[..., FlagHolder]
 
 
 def _defining(
-    kind: type[Flag], make_parser: Callable[..., ArgumentParser], *parser_arguments: str
+    what: str,
+    kind: type[Flag],
+    make_parser: Callable[..., ArgumentParser],
+    *parser_arguments: str,
 ) -> Define:
     """Make a function that defines flags of one kind.
 
@@ -54,6 +57,7 @@ def _defining(
         flag = kind(parser, short_name=short_name, **given)
         return _add(flag, flag_values, required)
 
+    define.__doc__ = f"Define a flag whose value is {what}: ``{', '.join(order)}``."
     return define
 
 
@@ -85,19 +89,33 @@ def _add(flag: Flag, flag_values: FlagValues, required: bool) -> FlagHolder:
     return FlagHolder(flag_values, flag)
 
 
-DEFINE_string = _defining(Flag, ArgumentParser)
-DEFINE_boolean = DEFINE_bool = _defining(Flag, BooleanParser)
-DEFINE_integer = _defining(Flag, IntegerParser, "lower_bound?", "upper_bound?")
-DEFINE_float = _defining(Flag, FloatParser, "lower_bound?", "upper_bound?")
-DEFINE_enum = _defining(Flag, EnumParser, "enum_values", "case_sensitive?")
-DEFINE_enum_class = _defining(Flag, EnumClassParser, "enum_class", "case_sensitive?")
-DEFINE_list = _defining(Flag, ListParser)
-DEFINE_spaceseplist = _defining(Flag, WhitespaceSeparatedListParser, "comma_compat?")
-DEFINE_multi_string = _defining(MultiFlag, ArgumentParser)
-DEFINE_multi_integer = _defining(MultiFlag, IntegerParser, "lower_bound?", "upper_bound?")
-DEFINE_multi_float = _defining(MultiFlag, FloatParser, "lower_bound?", "upper_bound?")
-DEFINE_multi_enum = _defining(MultiFlag, EnumParser, "enum_values", "case_sensitive?")
-DEFINE_multi_enum_class = _defining(MultiFlag, EnumClassParser, "enum_class", "case_sensitive?")
+DEFINE_string = _defining("a text", Flag, ArgumentParser)
+DEFINE_boolean = DEFINE_bool = _defining("True or False", Flag, BooleanParser)
+DEFINE_integer = _defining("an integer", Flag, IntegerParser, "lower_bound?", "upper_bound?")
+DEFINE_float = _defining("a number", Flag, FloatParser, "lower_bound?", "upper_bound?")
+DEFINE_enum = _defining(
+    "one of several words", Flag, EnumParser, "enum_values", "case_sensitive?"
+)
+DEFINE_enum_class = _defining(
+    "a member of an Enum", Flag, EnumClassParser, "enum_class", "case_sensitive?"
+)
+DEFINE_list = _defining("a list of texts, with commas", Flag, ListParser)
+DEFINE_spaceseplist = _defining(
+    "a list of words, with spaces", Flag, WhitespaceSeparatedListParser, "comma_compat?"
+)
+DEFINE_multi_string = _defining("a list of texts", MultiFlag, ArgumentParser)
+DEFINE_multi_integer = _defining(
+    "a list of integers", MultiFlag, IntegerParser, "lower_bound?", "upper_bound?"
+)
+DEFINE_multi_float = _defining(
+    "a list of numbers", MultiFlag, FloatParser, "lower_bound?", "upper_bound?"
+)
+DEFINE_multi_enum = _defining(
+    "a list of some words", MultiFlag, EnumParser, "enum_values", "case_sensitive?"
+)
+DEFINE_multi_enum_class = _defining(
+    "a list of members of an Enum", MultiFlag, EnumClassParser, "enum_class", "case_sensitive?"
+)
 for _name in [name for name in globals() if name.startswith("DEFINE_")]:
     public_value(__name__, _name, f"flags.{_name}", apis=("v1",))
 
