@@ -58,25 +58,8 @@ def face_of(module: str) -> Any:
 def _berth() -> Any:
     tf = importlib.import_module("berth.compat.v1")
     apply = importlib.import_module("berth.ops.builder").apply
-    gradients = importlib.import_module("berth.autodiff.backprop").gradients
-    modules = "bias convolution depthwise losses lrn pooling pooling_ops"
-    bias, convolution, depthwise, losses, lrn, pooling, pooling_ops = (
-        importlib.import_module(f"berth.ops.nn.{module}") for module in modules.split()
-    )
-    names = SimpleNamespace(
-        conv2d=convolution.conv2d_v1,
-        conv2d_backprop_input=convolution.conv2d_backprop_input,
-        conv2d_backprop_filter=convolution.conv2d_backprop_filter,
-        depthwise_conv2d=depthwise.depthwise_conv2d_v1,
-        depthwise_conv2d_backprop_input=depthwise.depthwise_conv2d_backprop_input,
-        depthwise_conv2d_backprop_filter=depthwise.depthwise_conv2d_backprop_filter,
-        max_pool=pooling.max_pool_v1,
-        avg_pool=pooling.avg_pool_v1,
-        lrn=lrn.lrn,
-        bias_add=bias.bias_add,
-        relu=tf.nn.relu,
-        l2_loss=losses.l2_loss,
-        sparse_softmax_cross_entropy_with_logits=losses.sparse_softmax_cross_entropy_with_logits,
+    lrn, pooling_ops = (
+        importlib.import_module(f"berth.ops.nn.{module}") for module in ("lrn", "pooling_ops")
     )
     sizes = {"explicit_paddings": [], "data_format": "NHWC"}
     back = SimpleNamespace(
@@ -84,7 +67,7 @@ def _berth() -> Any:
         lrn=lambda x, y, g, **a: apply(lrn.LRN_GRAD, (g, x, y), a),
         avg_pool=lambda dims, g, **a: apply(pooling_ops.AVG_POOL_GRAD, (dims, g), a | sizes),
     )
-    return SimpleNamespace(tf=tf, nn=names, back=back, gradients=gradients)
+    return SimpleNamespace(tf=tf, nn=tf.nn, back=back, gradients=tf.gradients)
 
 
 # --- cases --------------------------------------------------------------------------------

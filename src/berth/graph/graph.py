@@ -102,7 +102,7 @@ class Graph(Lookup):
             if op.simple_type is None or not _is_simple(op.simple_type, tensors):
                 check_types(op, tensors)
             try:
-                types = op.infer(tensors, attrs)
+                types = op.infer_static(tensors, attrs)
             except ValueError as error:
                 raise shape_error(error, op, full_name, tensors) from None
             node = Operation(self, len(self.ops), op, full_name, attrs)

@@ -192,6 +192,7 @@ class OpDef:
     __slots__ = (
         "access",
         "arguments",
+        "check_static",
         "elementwise",
         "flops",
         "follow",
@@ -218,6 +219,8 @@ class OpDef:
     )
     elementwise: Callable[[Any, Attrs], Callable[..., Any]] | None
     """Gives the function ``f(*inputs, out)`` of an elementwise operation."""
+    check_static: Callable[[Sequence[Typed], Attrs], None] | None
+    """Raises ValueError for shapes that a graph refuses, though a run would take them."""
     host_inputs: frozenset[int]
     """The inputs whose values a call is bound to: a shape, an axis. -1 is the last."""
     shape_inputs: frozenset[int]
@@ -264,6 +267,7 @@ class OpDef:
         arguments: str,
         infer: Infer,
         *,
+        check_static: Callable[[Sequence[Typed], Attrs], None] | None = None,
         types: Mapping[str, Sequence[DType]] | None = None,
         kernels: Sequence[Kernel] = (),
         elementwise: Callable[[Any, Attrs], Callable[..., Any]] | None = None,
@@ -286,6 +290,7 @@ class OpDef:
         self.name = name
         self.arguments = read_arguments(arguments)
         self.infer = infer
+        self.check_static = check_static
         self.types = {variable: tuple(allowed) for variable, allowed in (types or {}).items()}
         self.kernels = tuple(kernels)
         self.elementwise = elementwise
@@ -298,17 +303,22 @@ class OpDef:
         self.is_source = source is not None
         self.is_identity = is_identity
         self.follow = follow
-        self.is_loop = is_loop
-        self.is_call = follow is not None
+        self.is_loop, self.is_call = is_loop, follow is not None
         self.perform = perform
         self.access = access
         self.flops = flops
         self.gradient = gradient
-        self.samples = tuple(samples)
-        self.large_samples = tuple(large_samples)
+        self.samples, self.large_samples = tuple(samples), tuple(large_samples)
         self.simple_type = self._one_type_for_all()
         self.type_position = self._deciding_position()
         CATALOGUE[name] = self
+
+    def infer_static(self, inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+        """Infer types and shapes for a graph, which refuses more than a run."""
+        types = self.infer(inputs, attrs)
+        if self.check_static is not None:
+            self.check_static(inputs, attrs)
+        return types
 
     def _one_type_for_all(self) -> frozenset[DType] | None:
         kinds = {(argument.type, argument.is_list) for argument in self.arguments}

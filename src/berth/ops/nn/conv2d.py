@@ -26,6 +26,7 @@ from berth.ops.nn.conv2d_binders import (
 )
 from berth.ops.nn.conv2d_shapes import (
     check_arrived,
+    check_filter_fits,
     check_supported,
     convolved_type,
     filter_type,
@@ -93,6 +94,7 @@ CONV2D = OpDef(
     "Conv2D",
     "input:T filter:T",
     convolved_type,
+    check_static=check_filter_fits,
     types={"T": TYPES},
     kernels=all_devices(_bind_forward, TYPES, forward_scratch),
     flops=_flops(1, 2),

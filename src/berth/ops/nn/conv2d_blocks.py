@@ -90,7 +90,7 @@ def divide(walk: Walk, n_threads: int) -> Division:
     most_rows = max(GATHERED // a_row - halo, halo, 1)
     share = -(-n_images // n_threads)
     if n_images and most_rows >= rows.n_out:
-        at_once = max(GATHERED // (a_row * (rows.n_out + halo)), 1)
+        at_once = max(GATHERED // (a_row * max(rows.n_out + halo, 1)), 1)
         per_block = _evenly(share, at_once)
     else:
         per_block = 1

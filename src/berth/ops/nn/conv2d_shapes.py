@@ -8,6 +8,7 @@ from typing import Any
 from berth.errors import InvalidArgumentError, UnimplementedError
 from berth.ops.nn.windows import (
     channel_axis,
+    check_fit,
     check_windows,
     spatial_axes,
     window_dims,
@@ -41,6 +42,13 @@ def convolved_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType
     batch = None if images.dims is None else images.dims[0]
     rows, columns = window_dims(images.dims, sizes[:2], attrs)
     return ((images.dtype.base_dtype, with_channels((batch, rows, columns), sizes[3], attrs)),)
+
+
+def check_filter_fits(inputs: Sequence[Typed], attrs: Attrs) -> None:
+    """Raise ValueError if a filter is larger than the images it is moved over."""
+    images, filters = inputs
+    if filters.dims is not None:
+        check_fit(images.dims, filters.dims[:2], attrs)
 
 
 def _check_depth(dims: Dims, sizes: Sequence[int | None], attrs: Attrs) -> None:

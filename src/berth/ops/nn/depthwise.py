@@ -15,7 +15,7 @@ from berth.ops.arrays.array import either_name
 from berth.ops.builder import apply
 from berth.ops.compose import convert, scope
 from berth.ops.nn.conv2d import conv2d, set_gradients, window_attrs
-from berth.ops.nn.conv2d_shapes import check_arrived, check_images
+from berth.ops.nn.conv2d_shapes import check_arrived, check_filter_fits, check_images
 from berth.ops.nn.depthwise_kernels import (
     bind_filter,
     bind_forward,
@@ -98,6 +98,7 @@ DEPTHWISE = OpDef(
     "DepthwiseConv2dNative",
     "input:T filter:T",
     _convolved,
+    check_static=check_filter_fits,
     types={"T": FLOATING},
     kernels=all_devices(bind_forward, FLOATING, forward_scratch),
     samples=("f(2, 5, 4, 3), f(3, 2, 3, 2), **windows",),

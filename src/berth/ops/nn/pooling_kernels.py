@@ -5,11 +5,15 @@ combinations than windows have elements.
 
 A window's gradient goes to its largest element, and to the first of several. To find it, the
 taps are compared with the maximum in order, and a mask records where it was found.
+
+TensorFlow begins a maximum with the lowest finite number, and replaces it by what is larger:
+so NaN and -inf are never the result. The position begins with the first element, whatever it
+is, and moves to what is larger: so a NaN that comes first gets the gradient, a later one not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,29 +35,33 @@ from berth.ops.opdef import Call, Launch, Parts, make_calls
 
 
 def lowest(dtype: Any) -> Any:
-    """Return the lowest value of a type: -inf for floats."""
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+    """Return the lowest finite value of a type."""
+    return np.finfo(dtype).min if dtype.kind == "f" else dtype.type(np.iinfo(dtype).min)
 
 
 def bind_max(launch: Launch) -> Parts | None:
     """Bind max pooling. Scratch: the intermediate result between rows and columns."""
+    least = lowest(launch.outputs[0].dtype)
+    return _bind_search(launch, least, is_finite=True)
+
+
+def _bind_search(launch: Launch, least: Any, is_finite: bool) -> Parts | None:
+    """Bind the search for the largest elements; `is_finite` if it is at least `least`."""
     xp, attrs = launch.xp, launch.attrs
     images, out = (channels_last(a, attrs) for a in (launch.inputs[0], launch.outputs[0]))
     if out.size == 0:
         return None
     pool = pool_of(launch.inputs[0].shape, attrs, launch.n_threads)
-    least = lowest(out.dtype)
-
-    def larger(a: Any, b: Any, result: Any) -> None:
-        xp.maximum(a, b, out=result)
 
     def calls_of(thread: int, which: slice) -> Iterator[Call]:
         source, target = images[which], out[which]
         if pool.rows.n_taps > 1 or pool.rows.step > 1:
             between = cut(launch.scratch[0], which, thread)
-            yield from along(xp, 1, pool.rows, source, between, larger, least)
+            yield from along(xp, 1, pool.rows, source, between, xp.fmax, least)
             source = between
-        yield from along(xp, 2, pool.columns, source, target, larger, least)
+        yield from along(xp, 2, pool.columns, source, target, xp.fmax, least)
+        if is_finite and out.dtype.kind == "f":
+            yield xp.fmax, (target, least, target)
 
     return in_slices(pool, calls_of)
 
@@ -64,6 +72,25 @@ class _Reach(NamedTuple):
     windows: tuple[slice, slice, slice]
     places: tuple[slice, slice, slice]
     offset: tuple[int, int]
+    n_first: tuple[int, int]
+    """So many rows and columns of these windows begin with it."""
+
+    def beginning(self) -> _Reach | None:
+        """Return the part for the windows that begin with this tap, if there are any."""
+        if not all(self.n_first):
+            return None
+        n_rows, n_columns = self.n_first
+        windows, places = (
+            (images, _shortened(rows, n_rows), _shortened(columns, n_columns))
+            for images, rows, columns in (self.windows, self.places)
+        )
+        return self._replace(windows=windows, places=places)
+
+
+def _shortened(which: slice, length: int) -> slice:
+    """Index the first elements of a slice."""
+    step = which.step or 1
+    return slice(which.start, which.start + (length - 1) * step + 1, which.step)
 
 
 def _reaches(pool: Pool) -> list[_Reach]:
@@ -77,6 +104,7 @@ def _reaches(pool: Pool) -> list[_Reach]:
                 row.places.start - row.windows.start * pool.rows.step,
                 column.places.start - column.windows.start * pool.columns.step,
             ),
+            (row.n_first, column.n_first),
         )
         for row in taps_of(pool.rows)
         for column in taps_of(pool.columns)
@@ -84,21 +112,47 @@ def _reaches(pool: Pool) -> list[_Reach]:
 
 
 def _first_largest(
-    xp: Any, pool: Pool, images: Any, largest: Any, masks: Sequence[Any]
-) -> Iterator[tuple[_Reach, Any, list[Call]]]:
-    """For each tap: a mask of the windows whose first maximum it is, and its calls."""
-    found, is_it = masks
+    xp: Any,
+    pool: Pool,
+    arrays: tuple[Any, Any],
+    masks: Sequence[Any],
+    give: Callable[[_Reach, Any], Iterable[Call]],
+) -> Iterator[Call]:
+    """Find the windows whose first maximum each tap is; `give` makes calls for their mask.
+
+    The arrays are images and their largest elements.
+    """
+    (images, largest), (found, is_it) = arrays, masks
+    is_float = images.dtype.kind == "f"
     reaches = _reaches(pool)
+    beginnings = [begin for reach in reaches if (begin := reach.beginning())]
     for position, reach in enumerate(reaches):
         mine, before = is_it[reach.windows], found[reach.windows]
-        calls: list[Call] = [(xp.equal, (largest[reach.windows], images[reach.places], mine))]
+        yield xp.equal, (largest[reach.windows], images[reach.places], mine)
+        begin = reach.beginning() if is_float else None
+        if begin is not None:  # neither less: equal, or NaN
+            first = is_it[begin.windows]
+            yield xp.less, (images[begin.places], largest[begin.windows], first)
+            yield xp.logical_not, (first, first)
         if position == 0:
-            calls += [(found.fill, (False,)), (xp.copyto, (before, mine))]
+            yield found.fill, (False,)
+            yield xp.copyto, (before, mine)
         else:  # True > False: found now, and not before
-            calls.append((xp.greater, (mine, before, mine)))
-            if position < len(reaches) - 1:
-                calls.append((xp.logical_or, (before, mine, before)))
-        yield reach, mine, calls
+            yield xp.greater, (mine, before, mine)
+            yield xp.logical_or, (before, mine, before)
+        yield from give(reach, mine)
+    if is_float:
+        rest: list[Call] = []
+        for begin in beginnings:
+            mine = is_it[begin.windows]
+            rest += [(xp.logical_not, (found[begin.windows], mine)), *give(begin, mine)]
+        yield _unless_all, (found, rest)
+
+
+def _unless_all(found: Any, calls: Sequence[Call]) -> None:
+    """Make calls for windows without a maximum: all elements are -inf, or later ones NaN."""
+    if not found.all():
+        make_calls(calls)
 
 
 def bind_max_gradient(launch: Launch) -> Parts | None:
@@ -114,18 +168,18 @@ def bind_max_gradient(launch: Launch) -> Parts | None:
         *masks, gated = (cut(array, which, thread) for array in launch.scratch)
         mine, arrived = target[which], grads[which]
         lattices = Lattices(mine, {1: pool.rows, 2: pool.columns})
-        for reach, mask, calls in _first_largest(
-            xp, pool, images[which], largest[which], masks
-        ):
-            yield from calls
+
+        def give(reach: _Reach, mask: Any) -> Iterator[Call]:
             places, part = mine[reach.places], gated[reach.windows]
             opening = lattices.open({1: reach.places[1], 2: reach.places[2]})
             if opening is not None:
                 yield from opening
                 yield xp.multiply, (arrived[reach.windows], mask, places)
-                continue
+                return
             yield xp.multiply, (arrived[reach.windows], mask, part)
             yield xp.add, (places, part, places)
+
+        yield from _first_largest(xp, pool, (images[which], largest[which]), masks, give)
         yield from lattices.close()
 
     return in_slices(pool, calls_of)
@@ -143,14 +197,14 @@ def bind_max_gradient_gradient(launch: Launch) -> Parts | None:
     def calls_of(thread: int, which: slice) -> Iterator[Call]:
         *masks, gated = (cut(array, which, thread) for array in launch.scratch)
         mine, given = target[which], grads[which]
-        yield mine.fill, (0,)
-        for reach, mask, calls in _first_largest(
-            xp, pool, images[which], largest[which], masks
-        ):
-            yield from calls
+
+        def give(reach: _Reach, mask: Any) -> Iterator[Call]:
             part = gated[reach.windows]
             yield xp.multiply, (given[reach.places], mask, part)
             yield xp.add, (mine[reach.windows], part, mine[reach.windows])
+
+        yield mine.fill, (0,)
+        yield from _first_largest(xp, pool, (images[which], largest[which]), masks, give)
 
     return in_slices(pool, calls_of)
 
@@ -173,19 +227,38 @@ def bind_positions(launch: Launch) -> Parts | None:
         if attrs["include_batch_in_index"]:
             numbers = xp.arange(which.start, which.stop) * (n_rows * n_columns * n_channels)
             yield xp.add, (out[which], numbers[:, None, None, None], out[which])
-        for reach, mask, calls in _first_largest(
-            xp, pool, images[which], largest[which], masks
-        ):
-            yield from calls
+
+        def give(reach: _Reach, mask: Any) -> Iterator[Call]:
             part, places = gated[reach.windows], out[which][reach.windows]
             offset = (reach.offset[0] * n_columns + reach.offset[1]) * n_channels
             yield xp.multiply, (mask, part.dtype.type(offset), part)
             yield xp.add, (places, part, places)
 
-    search = bind_max(launch._replace(outputs=launch.outputs[:1], scratch=launch.scratch[:1]))
+        if images.dtype.kind == "f":
+            yield from _keep_first_nan(xp, pool, (images[which], largest[which]), masks[1])
+        yield from _first_largest(xp, pool, (images[which], largest[which]), masks, give)
+
+    least = -np.inf if images.dtype.kind == "f" else lowest(images.dtype)
+    alone = launch._replace(outputs=launch.outputs[:1], scratch=launch.scratch[:1])
+    search = _bind_search(alone, least, is_finite=False)
     assert search is not None
     both = zip(search.calls, in_slices(pool, calls_of).calls, strict=True)
     return Parts([(make_calls, (pair,)) for pair in both])
+
+
+def _keep_first_nan(xp: Any, pool: Pool, arrays: tuple[Any, Any], mask: Any) -> Iterator[Call]:
+    """Write NaN as the largest element of windows that begin with it."""
+    images, largest = arrays
+    for reach in _reaches(pool):
+        begin = reach.beginning()
+        if begin is not None:
+            values, is_nan = images[begin.places], mask[begin.windows]
+            yield xp.isnan, (values, is_nan)
+            yield _copy_where, (xp, largest[begin.windows], values, is_nan)
+
+
+def _copy_where(xp: Any, target: Any, values: Any, mask: Any) -> None:
+    xp.copyto(target, values, where=mask)
 
 
 # --- means --------------------------------------------------------------------------------

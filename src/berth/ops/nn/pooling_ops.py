@@ -33,6 +33,7 @@ from berth.ops.nn.pooling_kernels import (
 from berth.ops.nn.pooling_slices import pool_of
 from berth.ops.nn.windows import (
     channel_axis,
+    check_fit,
     check_windows,
     spatial_axes,
     window_dims,
@@ -67,6 +68,11 @@ def _pooled(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     channels = dims[channel_axis(attrs)]
     pooled = with_channels((dims[0], rows, columns), channels, attrs)
     return ((images.dtype.base_dtype, pooled),)
+
+
+def _check_window_fits(inputs: Sequence[Typed], attrs: Attrs) -> None:
+    sizes = [attrs["ksize"][axis] for axis in spatial_axes(attrs)]
+    check_fit(inputs[0].dims, sizes, attrs)
 
 
 def _pooled_with_positions(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -195,6 +201,7 @@ MAX_POOL = OpDef(
     "MaxPool",
     "input:T",
     _pooled,
+    check_static=_check_window_fits,
     types={"T": COMPARED},
     kernels=all_devices(_checked(bind_max), COMPARED, _scratch("between:same")),
     samples=(
@@ -248,6 +255,7 @@ MAX_POOL_WITH_ARGMAX = OpDef(
     "MaxPoolWithArgmax",
     "input:T",
     _pooled_with_positions,
+    check_static=_check_window_fits,
     types={"T": COMPARED},
     kernels=all_devices(
         _checked(bind_positions),
@@ -268,6 +276,7 @@ AVG_POOL = OpDef(
     "AvgPool",
     "value:T",
     _pooled,
+    check_static=_check_window_fits,
     types={"T": FLOATING},
     kernels=all_devices(_checked(bind_mean), FLOATING, _scratch("between", "out")),
     samples=(

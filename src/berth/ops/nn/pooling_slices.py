@@ -87,6 +87,8 @@ class Tap(NamedTuple):
     windows: slice
     places: slice
     is_everywhere: bool
+    n_first: int
+    """The first so many of these windows have no element before it, but padding."""
 
 
 def taps_of(windows: Windows) -> list[Tap]:
@@ -97,7 +99,10 @@ def taps_of(windows: Windows) -> list[Tap]:
         if first < last:
             place = windows.place(first, tap)
             places = slice(place, place + (last - first - 1) * windows.step + 1, windows.step)
-            found.append(Tap(slice(first, last), places, last - first == windows.n_out))
+            is_everywhere = last - first == windows.n_out
+            follows = windows.inside(tap - 1)[0] if tap else last
+            n_first = max(min(follows, last) - first, 0)
+            found.append(Tap(slice(first, last), places, is_everywhere, n_first))
     return found
 
 

@@ -205,18 +205,43 @@ def windows_along(
         return n_out, -(max(reach - n_in, 0) // 2)
     if n_taps is None:
         return None, 0
-    before = after = 0
-    if attrs["padding"] == "EXPLICIT":
-        before, after = attrs["explicit_paddings"][2 * axis : 2 * axis + 2]
+    padded, before = _padded(axis, n_in, attrs)
     size = (n_taps - 1) * dilation + 1
-    padded = n_in + before + after
-    if size > padded:
+    # Rounded towards zero: a window that is a little too large gives nothing, and no error.
+    n_out = int((padded - size + stride) / stride)
+    if n_out < 0:
         raise ShapeMismatch(
-            f"Negative dimension size caused by subtracting {size} from {padded}",
-            f"Computed output size would be negative: {(padded - size) // stride + 1} "
+            _too_large(size, padded),
+            f"Computed output size would be negative: {n_out} "
             f"[input_size: {n_in}, effective_filter_size: {size}, stride: {stride}]",
         )
-    return (padded - size) // stride + 1, -before
+    return n_out, -before
+
+
+def _padded(axis: int, n_in: int, attrs: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the size of an axis with explicit padding, and how much of it comes before."""
+    if attrs["padding"] != "EXPLICIT":
+        return n_in, 0
+    before, after = attrs["explicit_paddings"][2 * axis : 2 * axis + 2]
+    return n_in + before + after, before
+
+
+def _too_large(size: int, padded: int) -> str:
+    return f"Negative dimension size caused by subtracting {size} from {padded}"
+
+
+def check_fit(dims: Dims, sizes: Sequence[int | None], attrs: Attrs) -> None:
+    """Raise ValueError if windows are larger than images: graphs refuse what runs take."""
+    if attrs["padding"] == "SAME" or dims is None:
+        return
+    for axis, n_taps in zip(spatial_axes(attrs), sizes, strict=True):
+        n_in = dims[axis]
+        if n_in is None or n_taps is None:
+            continue
+        size = (n_taps - 1) * attrs.get("dilations", (1, 1, 1, 1))[axis] + 1
+        padded, _ = _padded(axis, n_in, attrs)
+        if size > padded:
+            raise ValueError(_too_large(size, padded))
 
 
 def window_dims(

@@ -79,12 +79,27 @@ def _bind_position(method: str) -> Bind:
         moved = tensor if is_last else launch.xp.moveaxis(tensor, axis, -1)
         searched = tensor if is_last else launch.scratch[0]
         found = out if out.dtype == np.int64 else launch.scratch[-1]
-        find = getattr(searched, method), (-1, found)
+        find: Call = getattr(searched, method), (-1, found)
+        if tensor.dtype.kind == "f":
+            find = _find_number, (launch.xp, find, searched, _LEAST[method])
         if searched is tensor and found is out:
             return find
         return _find, (launch.xp.copyto, (searched, moved), find, (out, found))
 
     return bind
+
+
+_LEAST = {"argmax": -np.inf, "argmin": np.inf}
+"""What NaN counts as: it is chosen only if there is nothing else, and then the first."""
+
+
+def _find_number(xp: Any, find: Call, searched: Any, least: float) -> None:
+    """Find the largest or smallest; again without NaN if that is what NumPy found."""
+    function, (axis, found) = find
+    function(axis, found)
+    if searched.size and xp.isnan(searched.max()):
+        numbers = xp.where(xp.isnan(searched), searched.dtype.type(least), searched)
+        getattr(numbers, function.__name__)(axis, found)
 
 
 def _find(copyto: Any, pair: tuple[Any, Any], find: Call, result: tuple[Any, Any]) -> None:
