@@ -72,11 +72,9 @@ def imports() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {
         layers.layer_of(layers.module_name(path)): set() for path in layers.MODULES
     }
-    for path in layers.MODULES:
-        own = layers.layer_of(layers.module_name(path))
-        for _, imported in layers.imports_of(path):
-            if imported.split(".")[0] == "berth":
-                found[own].add(layers.layer_of(imported))
+    for module, (_, imported, _) in layers.all_imports():
+        if imported.split(".")[0] == "berth":
+            found[layers.layer_of(module)].add(layers.layer_of(imported))
     return {own: theirs - {own} for own, theirs in found.items()}
 
 

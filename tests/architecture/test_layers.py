@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -88,51 +90,78 @@ def layer_of(module: str) -> str:
     return "tools" if top in TOOLS else top
 
 
-@cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+class Import(NamedTuple):
+    """One import of a module."""
+
+    where: str
+    imported: str
+    is_local: bool
+    """It stands in a function."""
+
+
+class Facts(NamedTuple):
+    """What the tests ask of a module. Its tree is not kept: it would slow every collection of garbage."""
+
+    imports: list[Import]
+    long_functions: list[str]
 
 
 @cache
-def imports_of(path: Path) -> list[tuple[ast.stmt, str]]:
-    found: list[tuple[ast.stmt, str]] = []
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Import):
-            found += [(node, alias.name) for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}:{node.lineno}: imports are absolute"
-            module = node.module or ""
-            # `from berth import config` imports a module, `from berth.x import y` a name.
-            bare = module in ("berth", "berth.config", "berth.tools")
-            found += [(node, f"{module}.{a.name}" if bare else module) for a in node.names]
-    return found
+def facts_of(path: Path) -> Facts:
+    facts = Facts([], [])
+    _walk(ast.parse(path.read_text()), path, facts, is_local=False)
+    return facts
+
+
+def _walk(node: ast.AST, path: Path, facts: Facts, is_local: bool) -> None:
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        where = f"{path.relative_to(PACKAGE)}:{node.lineno}"
+        facts.imports.extend(Import(where, name, is_local) for name in _imported(node, where))
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        is_local = True
+        if node.end_lineno - node.lineno > 50:
+            facts.long_functions.append(f"{module_name(path)}.{node.name}")
+    for child in ast.iter_child_nodes(node):
+        _walk(child, path, facts, is_local)
+
+
+def _imported(node: ast.Import | ast.ImportFrom, where: str) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    assert node.level == 0, f"{where}: imports are absolute"
+    module = node.module or ""
+    # `from berth import config` imports a module, `from berth.x import y` a name.
+    bare = module in ("berth", "berth.config", "berth.tools")
+    return [f"{module}.{alias.name}" if bare else module for alias in node.names]
+
+
+def all_imports() -> Iterator[tuple[str, Import]]:
+    for path in MODULES:
+        for found in facts_of(path).imports:
+            yield module_name(path), found
 
 
 def test_every_module_has_a_layer():
     assert {layer_of(module_name(path)) for path in MODULES} <= set(LAYERS)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=module_name)
-def test_imports_point_down(path):
-    own = LAYERS.index(layer_of(module_name(path)))
-    for node, imported in imports_of(path):
-        if imported.split(".")[0] == "berth":
-            theirs = layer_of(imported)
-            assert LAYERS.index(theirs) <= own, f"{path.name}:{node.lineno}: {imported}"
+def test_imports_point_down():
+    upwards = [
+        f"{found.where}: {found.imported}"
+        for module, found in all_imports()
+        if found.imported.split(".")[0] == "berth"
+        and LAYERS.index(layer_of(found.imported)) > LAYERS.index(layer_of(module))
+    ]
+    assert upwards == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=module_name)
-def test_no_import_hides_in_a_function(path):
-    local = {
-        inner
-        for function in ast.walk(tree_of(path))
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        for inner in ast.walk(function)
-    }
-    for node, imported in imports_of(path):
-        same = [n for n in local if getattr(n, "lineno", 0) == node.lineno]
-        is_local = any(type(n) is type(node) for n in same)
-        assert not (is_local and imported.startswith("berth")), f"{path.name}:{node.lineno}"
+def test_no_import_hides_in_a_function():
+    hidden = [
+        f"{found.where}: {found.imported}"
+        for _, found in all_imports()
+        if found.is_local and found.imported.startswith("berth")
+    ]
+    assert hidden == []
 
 
 @pytest.mark.parametrize(
@@ -157,20 +186,21 @@ def test_no_import_hides_in_a_function(path):
 )
 def test_libraries_are_known_in_one_place(library, allowed):
     users = {
-        module_name(path)
-        for path in MODULES
-        for _, imported in imports_of(path)
-        if imported.split(".")[0] == library
+        module for module, found in all_imports() if found.imported.split(".")[0] == library
     }
     assert users <= allowed
 
 
-@pytest.mark.parametrize("path", MODULES, ids=module_name)
-def test_planning_and_running_know_no_operation(path):
+def test_planning_and_running_know_no_operation():
     """What they need of an operation is a fact of its definition (`ops.opdef`)."""
-    if layer_of(module_name(path)) in ("graph", "plan", "run"):
-        named = [imported for _, imported in imports_of(path) if imported.count(".") > 2]
-        assert [imported for imported in named if imported.startswith("berth.ops.")] == []
+    known = [
+        f"{found.where}: {found.imported}"
+        for module, found in all_imports()
+        if layer_of(module) in ("graph", "plan", "run")
+        and found.imported.startswith("berth.ops.")
+        and found.imported.count(".") > 2
+    ]
+    assert known == []
 
 
 def test_environment_is_read_in_one_place():
@@ -184,7 +214,5 @@ def test_modules_and_functions_stay_small():
         text = path.read_text()
         if text.count("\n") > 400 and "# --- written by dev/make_api.py" not in text:
             too_long.append(module_name(path))
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.FunctionDef) and node.end_lineno - node.lineno > 50:
-                too_long.append(f"{module_name(path)}.{node.name}")
+        too_long += facts_of(path).long_functions
     assert too_long == []
