@@ -92,6 +92,12 @@ def wait_for_no_threads() -> list[str]:
     return our_threads()
 
 
+def start_without_threads() -> None:
+    """End the threads of tests before this one, whose sessions were dropped but not collected."""
+    gc.collect()
+    assert wait_for_no_threads() == []
+
+
 # --- values -----------------------------------------------------------------------------------
 
 
@@ -326,6 +332,7 @@ def test_devices_work_for_many_threads():
             for result, value in zip(results, wanted, strict=True):
                 np.testing.assert_allclose(result, value, 1e-4)
 
+    start_without_threads()
     with tf.Session() as session:
         in_threads(work)
         assert [name for name in our_threads() if "device" in name]
@@ -372,7 +379,7 @@ def test_close_ends_idle_threads():
         y = tf.sin(x) * 2
     with tf.device("/cpu:0"):
         z = tf.cos(y) + 1
-    assert our_threads() == []
+    start_without_threads()
     session = tf.Session()
     before = in_use(session)
     session.run([y, z], {x: np.zeros(100_000)})
@@ -404,6 +411,7 @@ def test_forgotten_sessions_end_their_threads():
         y = tf.sin(tf.zeros([100_000])) * 2
     with tf.device("/gpu:1"):
         z = tf.cos(y) + 1
+    start_without_threads()
     session = tf.Session()
     session.run([y, z])
     assert our_threads()
