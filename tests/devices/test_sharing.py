@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from contextlib import ExitStack
 
 import pytest
 
 import berth as tf
 from berth.front.context import context
+from tests.fork_server import Program
 
 PROGRAM = """
 import os
@@ -54,13 +53,7 @@ class Programs:
         if visible is not None:
             environ["CUDA_VISIBLE_DEVICES"] = visible
         process = self._stack.enter_context(
-            subprocess.Popen(
-                [sys.executable, "-c", PROGRAM.format(options=options, take_mib=take_mib)],
-                env=environ,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
+            Program(["-c", PROGRAM.format(options=options, take_mib=take_mib)], environ)
         )
         self._stack.callback(self.end, process)
         return process, process.stdout.read()

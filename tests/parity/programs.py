@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
+from pathlib import Path
+
+from tests import fork_server
 
 HERMETIC = {
     name: value
@@ -20,22 +22,30 @@ def first_line(error: BaseException) -> str:
 
 def run(program: str, **environ: str) -> str:
     """Run a program in a process of its own; return what it printed."""
-    return finish([sys.executable, "-c", program], environ)
+    ended = fork_server.run(["-c", program], HERMETIC | environ)
+    assert ended.code == 0, ended.err
+    return ended.out
 
 
 def run_in_shell(line: str, **environ: str) -> str:
     """Run a line of shell, where ``$PYTHON`` is the interpreter; return what it printed."""
-    return finish(["sh", "-c", line], {"PYTHON": sys.executable, **environ})
+    done = type_line(line, **environ)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
-def finish(command: list[str], environ: dict[str, str]) -> str:
-    done = subprocess.run(
-        command,
-        env=HERMETIC | environ,
+def type_line(
+    line: str, folder: Path | None = None, **environ: str
+) -> subprocess.CompletedProcess[str]:
+    """Type a line in a terminal, where `python`, ``$PYTHON`` and `berth` are known."""
+    commands = fork_server.commands()
+    known = {"PYTHON": f"{commands}/python", "PATH": f"{commands}:{HERMETIC['PATH']}"}
+    return subprocess.run(
+        ["sh", "-c", line],
+        cwd=folder,
+        env=HERMETIC | known | environ,
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout

@@ -7,16 +7,14 @@ in them speaks of berth: the machine is that of `--sim`, the API what their name
 from __future__ import annotations
 
 import subprocess
-import sysconfig
 
 import pytest
 
 from tests.parity import test_documents as documents
-from tests.parity.programs import HERMETIC
+from tests.parity.programs import type_line
 from tests.parity.test_documents import K20M, K40C, MIB, unaligned, unwrapped
 
 IMPORT = "import tensorflow as tf\n"
-SCRIPTS = sysconfig.get_path("scripts")
 
 
 def as_printed(program: str) -> str:
@@ -30,20 +28,11 @@ def as_printed(program: str) -> str:
 def terminal(tmp_path):
     """Save a program as my_script.py and type a line: ``terminal(program, line)``."""
 
-    def type_line(program: str, line: str) -> subprocess.CompletedProcess[str]:
+    def save_and_type(program: str, line: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / "my_script.py").write_text(program)
-        environ = {**HERMETIC, "PATH": f"{SCRIPTS}:{HERMETIC['PATH']}"}
-        return subprocess.run(
-            ["sh", "-c", line],
-            cwd=tmp_path,
-            env=environ,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        return type_line(line, tmp_path)
 
-    return type_line
+    return save_and_type
 
 
 # Documents 003 and 004 have some programs in common, word for word.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import gc
 import signal
 import subprocess
-import sys
 import threading
 import time
 
@@ -17,6 +16,7 @@ import pytest
 
 import berth
 import berth.compat.v1 as tf
+from tests.fork_server import Program
 from tests.parity.programs import HERMETIC, run
 
 PATIENCE = 20
@@ -178,13 +178,7 @@ print(sess.run(more), sess.run(short, {p: eye}), flush=True)
 
 def interrupt(program, environ):
     """Run a program, and press Ctrl-C soon after it began; return what it printed then."""
-    with subprocess.Popen(
-        [sys.executable, "-c", program],
-        env=HERMETIC | environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
+    with Program(["-c", program], HERMETIC | environ, stderr=subprocess.STDOUT) as process:
         watchdog = threading.Timer(60, process.kill)
         watchdog.start()
         try:

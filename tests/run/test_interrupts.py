@@ -6,11 +6,10 @@ Deep (`make fuzz`): 2,000 interrupts in each program; here a few, in a process f
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import pytest
 
+from tests.fork_server import run
 from tests.parity.programs import HERMETIC
 
 N_INTERRUPTS = 2_000 if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else 40
@@ -107,12 +106,9 @@ print("whole")
     ids=["session", "two GPUs", "function", "eager"],
 )
 def test_interrupts_at_random_moments(program, machine):
-    done = subprocess.run(
-        [sys.executable, "-c", f"N = {N_INTERRUPTS}\n{program}{INTERRUPTED}"],
-        env=HERMETIC | {"BERTH_SIM": machine},
-        capture_output=True,
-        text=True,
-        timeout=120 + N_INTERRUPTS // 4,
-        check=False,
+    ended = run(
+        ["-c", f"N = {N_INTERRUPTS}\n{program}{INTERRUPTED}"],
+        HERMETIC | {"BERTH_SIM": machine},
+        patience=120 + N_INTERRUPTS // 4,
     )
-    assert done.stdout == "whole\n", done.stderr
+    assert ended.out == "whole\n", ended.err

@@ -7,7 +7,8 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
-from typing import NamedTuple
+
+from tests.fork_server import Ended, run
 
 BERTH = [sys.executable, str(Path(sysconfig.get_path("scripts")) / "berth")]
 """By the Python of the tests, by whichever of its names the script would call it."""
@@ -20,29 +21,25 @@ ENVIRON = {
 }
 
 
-class Ended(NamedTuple):
-    """What a process left behind."""
-
-    out: str
-    err: str
-    code: int
-
-
 def start(
     command: list[str], folder: Path, environ: dict[str, str] | None = None
 ) -> subprocess.Popen[str]:
     """Start a command in a folder, with ledgers of its own there."""
-    ledgers = folder / ".ledgers"
-    ledgers.mkdir(mode=0o700, exist_ok=True)
     return subprocess.Popen(
         command,
         cwd=folder,
-        env={**ENVIRON, "BERTH_LEDGER_DIR": str(ledgers), **(environ or {})},
+        env=_environ_of(folder, environ or {}),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
+
+
+def _environ_of(folder: Path, environ: dict[str, str]) -> dict[str, str]:
+    ledgers = folder / ".ledgers"
+    ledgers.mkdir(mode=0o700, exist_ok=True)
+    return {**ENVIRON, "BERTH_LEDGER_DIR": str(ledgers), **environ}
 
 
 def end(process: subprocess.Popen[str], stdin: str = "") -> Ended:
@@ -57,8 +54,8 @@ def end(process: subprocess.Popen[str], stdin: str = "") -> Ended:
 
 
 def berth(folder: Path, *words: str, stdin: str = "", **environ: str) -> Ended:
-    """Run `berth` with these words in a folder."""
-    return end(start([*BERTH, *words], folder, environ), stdin)
+    """Run `berth` with these words in a folder, without the start of an interpreter."""
+    return run([BERTH[1], *words], _environ_of(folder, environ), folder, stdin)
 
 
 def python(*words: str) -> list[str]:

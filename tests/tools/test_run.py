@@ -18,7 +18,8 @@ import pytest
 
 from berth.tools.cli import main
 from berth.tools.run.command import _ON_PATH as ON_PATH
-from tests.tools.run_programs import BERTH, Ended, berth, end, python, start, write
+from tests.fork_server import Ended
+from tests.tools.run_programs import BERTH, end, python, start, write
 
 # What a program can know of how it was started.
 FACTS = """\
@@ -325,7 +326,7 @@ def test_signals_are_the_programs(tmp_path, sent, arguments):
 def test_module_form_is_the_command(folder):
     """`python -m berth run` is `berth run`."""
     with_module = end(start(python("-m", "berth", "run", "facts.py", "x"), folder))
-    assert with_module == berth(folder, "run", "facts.py", "x")
+    assert with_module == end(start([*BERTH, "run", "facts.py", "x"], folder))
 
 
 def test_output_can_be_cut_short(folder):
@@ -361,7 +362,9 @@ def test_tracebacks_have_the_programs_lines(tmp_path, failure):
         pytest.skip("Python 3.10 has no groups of exceptions")
     write(tmp_path, {"fails.py": FAILS + FAILURES[failure]})
     shown, all_shown = (
-        re.findall(r'File "(.*)", line', berth(tmp_path, "run", *words, "fails.py").err)
+        re.findall(
+            r'File "(.*)", line', end(start([*BERTH, "run", *words, "fails.py"], tmp_path)).err
+        )
         for words in ([], ["-v"])
     )
     assert set(shown) == {str(tmp_path / "fails.py")}

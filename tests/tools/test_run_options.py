@@ -10,7 +10,7 @@ import pytest
 from berth.backends.ledger import Ledger
 from berth.backends.machine import Machine
 from berth.tools.cli import main
-from tests.tools.run_programs import BERTH, berth, end, start, write
+from tests.tools.run_programs import BERTH, berth, start, write
 
 # Prints what a program gets: its GPUs by their PCI bus, limits, and the two switches.
 SEEN = """
@@ -463,7 +463,7 @@ def test_more_than_a_card_is_all_of_it(used, holders):
 
 def test_claim_ends_with_the_program(used, tmp_path):
     ended = [
-        end(start([*BERTH, "run", "--sim", "3xT4", "--gpus", "3", "-c", code], tmp_path)).code
+        berth(tmp_path, "run", "--sim", "3xT4", "--gpus", "3", "-c", code).code
         for code in ("raise SystemExit(2)", "import os; os.abort()")
     ]
     assert ended == [2, -signal.SIGABRT]

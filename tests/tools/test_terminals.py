@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from berth.tools.cli import main
-from tests.tools.run_programs import BERTH, ENVIRON, PATIENCE, berth
+from tests.tools.run_programs import BERTH, ENVIRON, PATIENCE, end, start
 
 DEVICES = ["devices", "--sim", "2xT4"]
 # A program whose command line reads like instructions to rich, and has letters beyond ASCII.
@@ -41,7 +41,9 @@ def test_tables_are_not_cut(capsys, monkeypatch):
 
 def test_foreign_letters_are_spelled_out(tmp_path):
     (tmp_path / "é.py").write_text("")
-    ended = berth(tmp_path, "run", "--check", "é.py", PYTHONIOENCODING="ascii")
+    ended = end(
+        start([*BERTH, "run", "--check", "é.py"], tmp_path, {"PYTHONIOENCODING": "ascii"})
+    )
     told = "\\xe9.py uses nothing of TensorFlow that can be seen in it.\n"
     assert ended == (told, "", 0)
 
