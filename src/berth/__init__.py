@@ -401,6 +401,7 @@ if TYPE_CHECKING:
         sysconfig,
         test,
         timeline,
+        train,
     )
 
 __version__ = "0.1.0"
@@ -424,6 +425,7 @@ __all__ += [
     "sysconfig",
     "test",
     "timeline",
+    "train",
 ]
 
 _LAZY_MODULES = (
@@ -440,8 +442,9 @@ _LAZY_MODULES = (
     "sysconfig",
     "test",
     "timeline",
+    "train",
 )
-_NOT_YET = ("data", "distribute", "estimator", "image", "io", "keras", "optimizers", "train")
+_NOT_YET = ("data", "distribute", "estimator", "image", "io", "keras", "optimizers")
 
 
 if not TYPE_CHECKING:  # checkers report a name that is not there

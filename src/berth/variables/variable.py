@@ -176,9 +176,10 @@ class Variable(Writable, Operators):
         graph, handle = self.graph, self._variable
         is_initialized = f"{scope}IsInitialized/VarIsInitializedOp/"
         graph.apply(state.HANDLE_IS_INITIALIZED, (handle,), {}, is_initialized)
-        self.initializer = graph.apply(
-            state.ASSIGN_HANDLE, (handle, first), {}, f"{scope}Assign/"
-        )
+        with graph.colocate_with(None, ignore_existing=True), graph.device(handle.device):
+            self.initializer = graph.apply(
+                state.ASSIGN_HANDLE, (handle, first), {}, f"{scope}Assign/"
+            )
         self._snapshot = graph.apply(state.READ, (handle,), {}, f"{scope}Read/ReadVariableOp/")
         if self._caching_device is not None:
             with graph.device(self._caching_device):
