@@ -14,6 +14,7 @@ from berth.errors import InvalidArgumentError, UnimplementedError
 from berth.ops.nn import (
     conv2d_binders,
     conv2d_blocks,
+    conv2d_strips,
     depthwise_kernels,
 )
 from berth.ops.nn.conv2d import (
@@ -47,6 +48,7 @@ from berth.ops.nn.depthwise import (
     separable_conv2d,
     separable_conv2d_v1,
 )
+from berth.ops.nn.windows import windows_of
 from tests.ops.calls import bind
 from tests.ops.gradient_checks import check_gradient
 from tests.ops.windows import Case, convolve, convolve_back, depthwise, filter_gradient
@@ -124,10 +126,12 @@ def assert_same(found, expected, tolerance):
 def small_blocks(monkeypatch):
     """Divide work that is not worth it into as many blocks, by as many threads as there are."""
 
-    def set_limits(gathered, fewest=1):
+    def set_limits(gathered, fewest=1, tall=conv2d_strips.TALL):
         monkeypatch.setattr(conv2d_binders, "FEW", 0)
         monkeypatch.setattr(conv2d_blocks, "GATHERED", gathered)
         monkeypatch.setattr(conv2d_blocks, "SHORT", 0 if fewest == 1 else 96)
+        monkeypatch.setattr(conv2d_strips, "TALL", tall)
+        monkeypatch.setattr(conv2d_strips, "AT_ONCE", 1000 * gathered)
         monkeypatch.setattr(depthwise_kernels, "AT_ONCE", gathered)
 
     return set_limits
@@ -173,7 +177,7 @@ def test_division_changes_no_values(seed, small_blocks):
     arrays = operands(case, dtype, n_groups=rng.choice([1, 1, 2]))
     n_groups = arrays[0].shape[3] // case.image[3]
     expected = by_formula(case, *arrays, n_groups=n_groups)
-    small_blocks(rng.choice([1, 100, 1000]), rng.choice([1, 1, 99]))
+    small_blocks(rng.choice([1, 100, 1000]), rng.choice([1, 1, 99]), rng.choice([1, 128]))
     for n_threads in (1, 3):
         assert_same(three_ways(case, *arrays, n_threads), expected, TOLERANCES[dtype])
 
@@ -198,10 +202,11 @@ def outside(taps):
     return mask
 
 
-@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize(("n_threads", "tall"), [(1, 128), (2, 128), (1, 1)])
 @pytest.mark.parametrize("taps", [3, 5, 7])
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e7, 1e30])
-def test_outputs_depend_on_their_windows_only(value, taps, n_threads):
+def test_outputs_depend_on_their_windows_only(value, taps, n_threads, tall, monkeypatch):
+    monkeypatch.setattr(conv2d_strips, "TALL", tall)
     case, arrays, changed = spiked(value, taps)
     with np.errstate(all="ignore"):
         before = three_ways(case, *arrays, n_threads)
@@ -628,3 +633,34 @@ def test_names_are_tensorflows():
         "conv1d/Squeeze": "Squeeze",
     }
     assert {name: names.get(name) for name in expected} == expected
+
+
+# --- strips -------------------------------------------------------------------------------
+
+
+def test_small_images_are_multiplied_in_place():
+    case = Case((16, 12, 12, 32), (5, 5))
+    images, filters, _ = operands(case, "f4", features=8)
+    rows, columns = windows_of(images.shape, (5, 5), case.attrs)
+    walk = conv2d_blocks.Walk(16, rows, columns, 32, 8)
+    strips = conv2d_strips.divide_strips(walk, 1)
+    flat = np.zeros(strips.n_elements, "f4")
+    out = np.zeros((16, 12, 12, 8), "f4")
+    arrays = (images, filters, out)
+    [calls] = conv2d_strips.correlate_strips(np, arrays, walk, strips, [flat])
+    factors = [arguments[0] for function, arguments in calls if function is np.matmul]
+    assert len(factors) == 12 * 5
+    assert all(np.shares_memory(flat, each) for each in factors)
+    # Of five taps, 54 of 60 rows are inside, and as many columns.
+    assert factors[0].shape == (16 * 12, 3 * 32)
+    assert sum(each.size for each in factors) == 16 * 54 * 54 * 32
+
+
+@pytest.mark.parametrize("dims", [(1, 12, 12, 64), (128, 12, 12, 1), (2, 600, 600, 64)])
+def test_other_images_are_gathered(dims):
+    case = Case(dims, (5, 5))
+    rows, columns = windows_of(dims, (5, 5), case.attrs)
+    assert (
+        conv2d_strips.divide_strips(conv2d_blocks.Walk(*dims[:1], rows, columns, dims[3], 8), 2)
+        is None
+    )

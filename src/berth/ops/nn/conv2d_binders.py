@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 from berth.dtypes import DType, float16, float32
 from berth.ops.convert import dtype_of
-from berth.ops.nn.conv2d_blocks import Walk, divide
+from berth.ops.nn.conv2d_blocks import Walk
 from berth.ops.nn.conv2d_filter_gradient import products
-from berth.ops.nn.conv2d_kernels import correlate
+from berth.ops.nn.conv2d_kernels import correlate, scratch_elements
 from berth.ops.nn.windows import (
     Windows,
     channel_axis,
@@ -105,7 +105,7 @@ def forward_scratch(
     dtype, walk = computed_in(images.dtype), shapes.forwards
     is_plain = shapes.n_groups == 1 and dtype is filters.dtype.base_dtype
     kernel = 0 if is_plain else _kernel_size(walk)
-    room = divide(walk, n_threads).n_elements
+    room = scratch_elements(walk, n_threads)
     return ((dtype, (n_threads, room)), (dtype, (shapes.n_groups, kernel)))
 
 
@@ -159,7 +159,7 @@ def input_scratch(
     n_threads = shapes.useful_threads(n_threads)
     dtype = computed_in(inputs[1].dtype)
     walks = [back.walk for back in _returns(shapes) if all(back.taps)]
-    room = max((divide(walk, n_threads).n_elements for walk in walks), default=0)
+    room = max((scratch_elements(walk, n_threads) for walk in walks), default=0)
     kernels = sum(map(_kernel_size, walks))
     return ((dtype, (n_threads, room)), (dtype, (shapes.n_groups * kernels,)))
 
@@ -208,7 +208,7 @@ def filter_scratch(
     shapes = shapes_of(images.dims, filters, attrs)  # type: ignore[arg-type]
     n_threads = shapes.useful_threads(n_threads)
     dtype, walk = computed_in(images.dtype), shapes.forwards
-    room = divide(walk, n_threads).n_elements + _kernel_size(walk)
+    room = scratch_elements(walk, n_threads) + _kernel_size(walk)
     share = (walk.rows.n_taps, walk.columns.n_taps, walk.n_channels, walk.n_features)
     return ((dtype, (n_threads, room)), (dtype, (shapes.n_groups, n_threads, *share)))
 

@@ -91,11 +91,11 @@ def divide(walk: Walk, n_threads: int) -> Division:
     share = -(-n_images // n_threads)
     if n_images and most_rows >= rows.n_out:
         at_once = max(GATHERED // (a_row * max(rows.n_out + halo, 1)), 1)
-        per_block = _evenly(share, at_once)
+        per_block = evenly(share, at_once)
     else:
         per_block = 1
     n_shares = -(-n_threads // max(n_images, 1))
-    per_part = _evenly(max(-(-rows.n_out // n_shares), 1), most_rows)
+    per_part = evenly(max(-(-rows.n_out // n_shares), 1), most_rows)
     span = (per_part - 1) * rows.step + (rows.n_taps - 1) * rows.gap + 1
     n_rows = span if walk.is_whole else min(span, rows.n_in)
     return Division(
@@ -107,7 +107,7 @@ def divide(walk: Walk, n_threads: int) -> Division:
     )
 
 
-def _evenly(total: int, most: int) -> int:
+def evenly(total: int, most: int) -> int:
     """Cut a total into as few pieces as possible, all of about one size."""
     n_pieces = max(-(-total // max(most, 1)), 1)
     return max(-(-total // n_pieces), 1)

@@ -20,6 +20,7 @@ from berth.ops.nn.conv2d_blocks import (
     overlaps_of,
     shaped,
 )
+from berth.ops.nn.conv2d_strips import divide_strips, filter_products_strips
 from berth.ops.opdef import Call
 
 
@@ -31,6 +32,9 @@ def products(
     `shares` has a filter for each thread: rows, columns, channels, features.
     """
     n_threads = len(scratch)
+    strips = divide_strips(walk, n_threads)
+    if strips is not None:
+        return filter_products_strips(xp, (source, grads, shares), walk, strips, scratch)
     division = divide(walk, n_threads)
     calls: list[list[Call]] = []
     mine = zip(blocks(walk, division, n_threads), scratch, shares, strict=True)

@@ -21,7 +21,13 @@ from berth.ops.nn.conv2d_blocks import (
     gather,
     overlaps_of,
 )
+from berth.ops.nn.conv2d_strips import correlate_strips, divide_strips
 from berth.ops.opdef import Call
+
+
+def scratch_elements(walk: Walk, n_threads: int) -> int:
+    """Return how much scratch memory each thread needs for a walk."""
+    return (divide_strips(walk, n_threads) or divide(walk, n_threads)).n_elements
 
 
 def correlate(
@@ -38,6 +44,9 @@ def correlate(
     channels, features. `scratch` has an array for each thread.
     """
     n_threads = len(scratch)
+    strips = divide_strips(walk, n_threads)
+    if strips is not None:
+        return correlate_strips(xp, (source, kernel, target), walk, strips, scratch)
     division = divide(walk, n_threads)
     calls: list[list[Call]] = []
     for mine, flat in zip(blocks(walk, division, n_threads), scratch, strict=True):
