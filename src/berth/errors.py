@@ -9,13 +9,17 @@ TensorFlow's own classes, under its names, so that ``except`` clauses keep worki
     ├── DeadlineExceededError    (code 4)
     ├── NotFoundError            (code 5)
     ├── AlreadyExistsError       (code 6)
+    ├── PermissionDeniedError    (code 7)
     ├── ResourceExhaustedError   (code 8)
     │   └── OutOfMemoryError         a tensor does not fit; with the figures
     ├── FailedPreconditionError  (code 9)
     ├── AbortedError             (code 10)
     ├── OutOfRangeError          (code 11)
     ├── UnimplementedError       (code 12)
-    └── InternalError            (code 13)
+    ├── InternalError            (code 13)
+    ├── UnavailableError         (code 14)
+    ├── DataLossError            (code 15)
+    └── UnauthenticatedError     (code 16)
 
 and berth's, for what TensorFlow has no word for:
 
@@ -89,8 +93,14 @@ class AlreadyExistsError(OpError):
     error_code = 6
 
 
+class PermissionDeniedError(OpError):
+    """A file may not be read or written by this user."""
+
+    error_code = 7
+
+
 class ResourceExhaustedError(OpError):
-    """A device has run out of memory."""
+    """A device has run out of memory, or a disk of space."""
 
     error_code = 8
 
@@ -151,6 +161,24 @@ class InternalError(OpError):
     """The runtime could not do its part."""
 
     error_code = 13
+
+
+class UnavailableError(OpError):
+    """A service cannot be reached now."""
+
+    error_code = 14
+
+
+class DataLossError(OpError):
+    """A file is truncated, corrupt, or of another kind."""
+
+    error_code = 15
+
+
+class UnauthenticatedError(OpError):
+    """A service does not know who asks."""
+
+    error_code = 16
 
 
 class OperatorNotAllowedInGraphError(TypeError):

@@ -39,6 +39,7 @@ LAYERS = (
 )
 BASE = {
     "errors",
+    "file_errors",
     "units",
     "callsite",
     "crc32c",

@@ -4,12 +4,23 @@ from berth.missing import explain_missing_names as _explain_missing_names
 
 # --- written by dev/make_api.py: make api
 # isort: split
+from berth.train.checkpoints.checkpoint_reader import (
+    list_variables,
+    load_checkpoint,
+    load_variable,
+)
+from berth.train.checkpoints.checkpoint_state import get_checkpoint_state, latest_checkpoint
 from berth.train.cluster import ClusterDef, ClusterSpec, JobDef
 
 __all__ = [
     "ClusterDef",
     "ClusterSpec",
     "JobDef",
+    "get_checkpoint_state",
+    "latest_checkpoint",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
 ]
 # --- end
 

@@ -4,6 +4,21 @@ from berth.missing import explain_missing_names as _explain_missing_names
 
 # --- written by dev/make_api.py: make api
 # isort: split
+from berth.train.checkpoints.checkpoint_reader import (
+    NewCheckpointReader,
+    list_variables,
+    load_checkpoint,
+    load_variable,
+)
+from berth.train.checkpoints.checkpoint_state import (
+    checkpoint_exists,
+    generate_checkpoint_state_proto,
+    get_checkpoint_mtimes,
+    get_checkpoint_state,
+    latest_checkpoint,
+    remove_checkpoint,
+    update_checkpoint_state,
+)
 from berth.train.cluster import ClusterDef, ClusterSpec, JobDef
 from berth.train.device_setter import replica_device_setter
 from berth.variables.global_step import (
@@ -18,12 +33,23 @@ __all__ = [
     "ClusterDef",
     "ClusterSpec",
     "JobDef",
+    "NewCheckpointReader",
     "assert_global_step",
+    "checkpoint_exists",
     "create_global_step",
+    "generate_checkpoint_state_proto",
+    "get_checkpoint_mtimes",
+    "get_checkpoint_state",
     "get_global_step",
     "get_or_create_global_step",
     "global_step",
+    "latest_checkpoint",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
+    "remove_checkpoint",
     "replica_device_setter",
+    "update_checkpoint_state",
 ]
 # --- end
 

@@ -1,0 +1,1 @@
+"""Checkpoints: TensorFlow's files of the values of variables, their readers and writers."""
