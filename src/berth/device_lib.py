@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from berth.devices.device import Device
 from berth.front.context import context
-from berth.front.options import ConfigProto, device_options
+from berth.front.options import device_options
+from berth.proto.config import ConfigProto
 from berth.proto.fields import (
     fixed64_field,
     int32_field,

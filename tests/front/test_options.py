@@ -88,7 +88,7 @@ def test_text_form_is_protobuf_s():
         (
             lambda config: config.gpu_options.experimental.virtual_devices.append(3),
             TypeError,
-            "must be a _VirtualDevices, not int",
+            "must be a VirtualDevices, not int",
         ),
     ],
 )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from berth.proto.config import RunOptions
 from berth.proto.framework import GraphDef
-from berth.session.run_options import NodeExecStats, RunMetadata, RunOptions, StepStats
+from berth.session.run_metadata import NodeExecStats, RunMetadata, StepStats
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 import berth.timeline
-from berth.session.run_options import RunMetadata, StepStats
+from berth.session.run_metadata import RunMetadata, StepStats
 from berth.session.timeline import AllocationMaximum, Timeline
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"

@@ -29,6 +29,7 @@ from berth.errors import (
     InternalError,
     InvalidArgumentError,
     NotFoundError,
+    explain,
 )
 from berth.memory.dump import human_bytes
 from berth.memory.limits import (
@@ -196,6 +197,8 @@ class DeviceMaker:
     def _first_of(self, device: Device, options: DeviceOptions) -> Device:
         if device.is_host:
             return device
+        if device.short_name not in self._made:
+            _check_allocator(device, options.allocator_type)
         made = self._made.get(device.short_name, device)
         now, before = device.hardware.platform, made.hardware.platform
         if before != now:
@@ -251,6 +254,20 @@ class DeviceMaker:
     def made(self) -> list[Device]:
         """List the GPUs that were made."""
         return list(self._made.values())
+
+
+def _check_allocator(device: Device, allocator_type: str) -> None:
+    """Refuse an allocator that there is not."""
+    if allocator_type not in ("", "BFC"):
+        raise InternalError(
+            None,
+            None,
+            explain(
+                f"Failed to get memory allocator for TF {device.device_type} {device.index} "
+                f"with {device.limit.nbytes} bytes of memory.",
+                f"Invalid allocator type: {allocator_type!r}. Write 'BFC', or leave it out.",
+            ),
+        )
 
 
 def _asks_for_growth(options: DeviceOptions, device: Device) -> bool:

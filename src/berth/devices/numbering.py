@@ -44,6 +44,8 @@ class DeviceOptions(NamedTuple):
     """Whether the program set `allow_growth` itself, and should know if it has no effect."""
     fragmentation_fraction: float = 0.0
     """What part of the limit is worth splitting off a chunk; 0 for the default."""
+    allocator_type: str = ""
+    """Which allocator: BFC, which there is, or another, which is an error."""
     other_types: Mapping[str, DeviceOptions] = MappingProxyType({})
     """What is asked of accelerators of a type that is not listed first, if it differs."""
 

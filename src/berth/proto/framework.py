@@ -76,6 +76,7 @@ class TensorProto(Message):
     uint64_val = repeated_field(17, UINT64)
 
 
+@public_v1("NameAttrList")
 class NameAttrList(Message):
     """A function with its attributes."""
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from berth.errors import InvalidArgumentError, NotFoundError
 from berth.front.context import context
-from berth.front.options import ConfigProto, device_options
+from berth.front.options import device_options
 from berth.graph.default_graph import get_default_graph
 from berth.graph.default_session import enter_session, leave_session, remove_session
 from berth.graph.graph import Graph
@@ -26,6 +26,7 @@ from berth.lru import LRUCache
 from berth.ops import builder
 from berth.ops.types import Tensor
 from berth.plan.plan import Feed, Request
+from berth.proto.config import ConfigProto, RunOptions
 from berth.public import public_v1
 from berth.run.engine import Engine
 from berth.run.planner import Options
@@ -35,7 +36,7 @@ from berth.run.trace import Deadline, Recorder
 from berth.session.feeds import feed_array, find_fed, read_feeds
 from berth.session.fetches import Fetches
 from berth.session.placement_log import PlacementLog
-from berth.session.run_options import RunMetadata, RunOptions
+from berth.session.run_metadata import RunMetadata
 from berth.session.step_stats import fill_metadata
 
 if TYPE_CHECKING:
@@ -157,10 +158,7 @@ class BaseSession:
         options: RunOptions | None,
         metadata: RunMetadata | None,
     ) -> list[Any]:
-        if options is not None and options.inter_op_thread_pool not in (-1, 0):
-            raise InvalidArgumentError(
-                None, None, f"Invalid inter_op_thread_pool: {options.inter_op_thread_pool}"
-            )
+        self._check_thread_pool(options)
         is_traced = options is not None and options.trace_level > RunOptions.NO_TRACE
         request = Request(fetched.tensors, fetched.targets, feeds, is_traced)
         if not request.fetches and not request.targets:
@@ -177,6 +175,15 @@ class BaseSession:
         if metadata is not None:
             fill_metadata(metadata, options, recorder, runner, self._engine)
         return results
+
+    def _check_thread_pool(self, options: RunOptions | None) -> None:
+        """Refuse the number of a thread pool that the session was not given."""
+        if options is None:
+            return
+        pool = options.inter_op_thread_pool
+        n_pools = max(1, len(self._config.session_inter_op_thread_pool))
+        if not -1 <= pool < n_pools:
+            raise InvalidArgumentError(None, None, f"Invalid inter_op_thread_pool: {pool}")
 
     def _timeout(self, options: RunOptions | None) -> float:
         milliseconds: int = options.timeout_in_ms if options is not None else 0

@@ -6,10 +6,11 @@ from typing import Any
 
 from berth.graph.node_def import PRODUCER, attr_value, fill_node_def, shape_proto
 from berth.plan.plan import Plan
+from berth.proto.config import RunOptions
 from berth.proto.framework import GraphDef
 from berth.run.engine import Engine
 from berth.run.trace import Event, Recorder
-from berth.session.run_options import NodeExecStats, RunMetadata, RunOptions
+from berth.session.run_metadata import NodeExecStats, RunMetadata
 
 
 def fill_metadata(

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 from berth.errors import did_you_mean, explain
 from berth.public import public_v2
-from berth.session.run_options import NodeExecStats, StepStats, TensorDescription
+from berth.session.run_metadata import NodeExecStats, StepStats, TensorDescription
 
 _OP_TIMES = ("schedule", "gpu", "all")
 _CATEGORIES = {

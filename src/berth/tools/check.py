@@ -34,11 +34,11 @@ from berth.devices.devices import Devices
 from berth.devices.out_of_memory import is_taken, other_processes
 from berth.errors import OutOfMemoryError
 from berth.front.context import Context
-from berth.front.options import ConfigProto
 from berth.graph.graph import Graph
 from berth.ops.arrays.array import constant
 from berth.ops.linalg.matmul import matmul
 from berth.plan.plan import Request
+from berth.proto.config import ConfigProto
 from berth.run.engine import Engine
 from berth.run.planner import Options
 from berth.run.resources import Resources

@@ -4,13 +4,14 @@ from berth.missing import explain_missing_names as _explain_missing_names
 
 # --- written by dev/make_api.py: make api
 # isort: split
+from berth.proto.cluster import ClusterDef, JobDef
 from berth.train.checkpoints.checkpoint_reader import (
     list_variables,
     load_checkpoint,
     load_variable,
 )
 from berth.train.checkpoints.checkpoint_state import get_checkpoint_state, latest_checkpoint
-from berth.train.cluster import ClusterDef, ClusterSpec, JobDef
+from berth.train.cluster import ClusterSpec
 
 __all__ = [
     "ClusterDef",

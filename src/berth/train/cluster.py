@@ -9,27 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from berth.proto.fields import map_field, repeated_field, string_field
-from berth.proto.kinds import INT32, STRING
-from berth.proto.message import Message
+from berth.proto.cluster import ClusterDef
 from berth.public import public
 
 Text = str | bytes
-
-
-@public("train.JobDef")
-class JobDef(Message):
-    """One job of a cluster: its name, and the addresses of its tasks by their numbers."""
-
-    name = string_field(1)
-    tasks = map_field(2, INT32, STRING)
-
-
-@public("train.ClusterDef")
-class ClusterDef(Message):
-    """The jobs of a cluster, as a message."""
-
-    job = repeated_field(1, JobDef)
 
 
 @public("train.ClusterSpec")

@@ -12,9 +12,9 @@ from berth.compat.v1 import initializers, linalg, math, nn, random
 from berth.config import threading as _threading
 from berth.eager import mode as _mode
 from berth.front.context import context as _context
-from berth.front.options import ConfigProto as _ConfigProto
 from berth.front.options import device_options as _device_options
 from berth.missing import explain_missing_names as _explain_missing_names
+from berth.proto.config import ConfigProto as _ConfigProto
 from berth.public import public_v1 as _public_v1
 
 # --- written by dev/make_api.py: make api
@@ -61,7 +61,6 @@ from berth.front.graph_scope import (
     name_scope,
 )
 from berth.front.logger import get_logger
-from berth.front.options import ConfigProto, GPUOptions, GraphOptions
 from berth.functions.tensor_spec import TensorSpec
 from berth.graph.default_graph import get_default_graph, reset_default_graph
 from berth.graph.default_session import get_default_session
@@ -283,8 +282,15 @@ from berth.ops.reductions.unsorted_segments import (
     unsorted_segment_sum,
 )
 from berth.ops.shape import TensorShape
-from berth.proto.framework import AttrValue, GraphDef, NodeDef
-from berth.session.run_options import RunMetadata, RunOptions
+from berth.proto.config import (
+    ConfigProto,
+    GPUOptions,
+    GraphOptions,
+    OptimizerOptions,
+    RunOptions,
+)
+from berth.proto.framework import AttrValue, GraphDef, NameAttrList, NodeDef
+from berth.session.run_metadata import RunMetadata
 from berth.session.session import InteractiveSession, Session
 from berth.variables.assignment import (
     assign,
@@ -365,8 +371,10 @@ __all__ = [
     "IndexedSlices",
     "IndexedSlicesValue",
     "InteractiveSession",
+    "NameAttrList",
     "NodeDef",
     "Operation",
+    "OptimizerOptions",
     "Print",
     "RunMetadata",
     "RunOptions",

@@ -4,6 +4,7 @@ from berth.missing import explain_missing_names as _explain_missing_names
 
 # --- written by dev/make_api.py: make api
 # isort: split
+from berth.proto.cluster import ClusterDef, JobDef
 from berth.train.checkpoints.checkpoint_reader import (
     NewCheckpointReader,
     list_variables,
@@ -19,7 +20,7 @@ from berth.train.checkpoints.checkpoint_state import (
     remove_checkpoint,
     update_checkpoint_state,
 )
-from berth.train.cluster import ClusterDef, ClusterSpec, JobDef
+from berth.train.cluster import ClusterSpec
 from berth.train.device_setter import replica_device_setter
 from berth.variables.global_step import (
     assert_global_step,

@@ -1,6 +1,6 @@
-"""RunOptions and RunMetadata: the options of one run, and what was recorded of it.
+"""RunMetadata: what was recorded of one run.
 
-`session.run` reads a RunOptions and fills a RunMetadata in place. What a traced run
+`session.run` fills a RunMetadata in place. What a traced run
 records is a tree: the devices of the step, the nodes each of them ran, and for every node its
 times, its memory and its outputs. The names are TensorFlow's.
 
@@ -23,31 +23,8 @@ from berth.proto.fields import (
     uint64_field,
 )
 from berth.proto.framework import DataType, GraphDef, TensorShapeProto
-from berth.proto.kinds import EnumType
 from berth.proto.message import Message
 from berth.public import public_v1
-
-
-@public_v1("RunOptions")
-class RunOptions(Message):
-    """Options of one `Session.run`.
-
-    >>> RunOptions(trace_level=RunOptions.FULL_TRACE, timeout_in_ms=500)
-    trace_level: FULL_TRACE
-    timeout_in_ms: 500
-    <BLANKLINE>
-    """
-
-    TraceLevel = EnumType(
-        "TraceLevel", NO_TRACE=0, SOFTWARE_TRACE=1, HARDWARE_TRACE=2, FULL_TRACE=3
-    )
-    NO_TRACE, SOFTWARE_TRACE, HARDWARE_TRACE, FULL_TRACE = TraceLevel.values()
-
-    trace_level = enum_field(1, TraceLevel)
-    timeout_in_ms = int64_field(2)
-    inter_op_thread_pool = int32_field(3)
-    output_partition_graphs = bool_field(5)
-    report_tensor_allocations_upon_oom = bool_field(7)
 
 
 class AllocationDescription(Message):
