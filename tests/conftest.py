@@ -50,7 +50,7 @@ def sim() -> Iterator[Callable[..., Context]]:
             return stack.enter_context(program.as_default())
 
         start()
-        before = set_eager(False)  # whichever face was imported first
+        before = set_eager(False)  # whichever API was imported first
         yield start
         set_eager(before)
 

@@ -18,7 +18,6 @@ from berth.backends.ledger import Ledger
 from berth.backends.machine import Machine
 from berth.backends.sim import SimBackend
 from berth.errors import DeviceMemoryError, LedgerError
-from tests.backends.test_ledger import directory, open_ledger, worker  # noqa: F401
 
 MACHINE = Machine.parse("3xT4:1MiB")
 CAPACITY = 2**20
@@ -121,14 +120,14 @@ def step(ledger, model, name, first, second):
             model.contexts.add((first, second))
 
 
-def test_claim_of_no_such_card(open_ledger):  # noqa: F811
+def test_claim_of_no_such_card(open_ledger):
     ledger = open_ledger()
     for ask in (ledger.claimed, ledger.settle, ledger.free):
         with pytest.raises(ValueError, match=r"^2xT4:1MiB has no card 2: it has 2\.$"):
             ask(2)
 
 
-def test_claimed_bytes_cannot_be_released(open_ledger):  # noqa: F811
+def test_claimed_bytes_cannot_be_released(open_ledger):
     ledger = open_ledger()
     ledger.claim(1, lambda card, free: 50)
     ledger.reserve(0, 20)
@@ -139,7 +138,7 @@ def test_claimed_bytes_cannot_be_released(open_ledger):  # noqa: F811
     assert (ledger.claimed(0), ledger.used(0)) == (30, 50)
 
 
-def test_error_in_wanted_claims_nothing(open_ledger):  # noqa: F811
+def test_error_in_wanted_claims_nothing(open_ledger):
     ledger = open_ledger()
     with pytest.raises(ZeroDivisionError):
         ledger.claim(2, lambda card, free: 5 // (1 - card))
@@ -149,7 +148,7 @@ def test_error_in_wanted_claims_nothing(open_ledger):  # noqa: F811
 # --- several processes ----------------------------------------------------------------------
 
 
-def test_others_see_claims_as_held(open_ledger, worker):  # noqa: F811
+def test_others_see_claims_as_held(open_ledger, worker):
     ledger, other = open_ledger(), worker()
     other("reserve", 0, 10)
     assert ledger.claim(1, lambda card, free: free) == [1]
@@ -162,14 +161,14 @@ def test_others_see_claims_as_held(open_ledger, worker):  # noqa: F811
     assert other("used", 1) == 0
 
 
-def test_the_dead_claim_nothing(open_ledger, worker):  # noqa: F811
+def test_the_dead_claim_nothing(open_ledger, worker):
     ledger, other = open_ledger(), worker()
     other("reserve", 0, CAPACITY)
     other.kill()
     assert ledger.claim(2, lambda card, free: free) == [0, 1]
 
 
-def test_child_takes_what_was_claimed(open_ledger, directory):  # noqa: F811
+def test_child_takes_what_was_claimed(open_ledger, directory):
     ledger = open_ledger()
     ledger.claim(1, lambda card, free: CAPACITY - 10)
     child = Child(directory, os.getpid())
@@ -194,7 +193,7 @@ def test_child_takes_what_was_claimed(open_ledger, directory):  # noqa: F811
     stranger.end()
 
 
-def test_heir_of_the_dead_is_no_heir(directory):  # noqa: F811
+def test_heir_of_the_dead_is_no_heir(directory):
     claimer = Child(directory, None)
     assert claimer("claim", 0, CAPACITY) == [0]
     child = Child(directory, claimer.process.pid)

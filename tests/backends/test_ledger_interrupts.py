@@ -13,9 +13,7 @@ from berth.backends.machine import Machine
 from berth.backends.sim import SimBackend
 from berth.errors import DeviceMemoryError
 from tests.backends.interrupts import interrupt_everywhere
-from tests.backends.test_ledger import CAPACITY, directory, ledger, open_ledger
-
-__all__ = ["directory", "ledger", "open_ledger"]
+from tests.backends.ledger_processes import CAPACITY
 
 LEDGER = "/berth/backends/ledger"
 pytestmark = pytest.mark.skipif(

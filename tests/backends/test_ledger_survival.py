@@ -14,20 +14,8 @@ from berth.backends import ledger_directory, ledger_file
 from berth.backends.ledger import Ledger, list_ledgers
 from berth.backends.machine import Machine
 from berth.errors import LedgerBusyError, LedgerError
-from tests.backends.test_ledger import (
-    CAPACITY,
-    MACHINE,
-    as_root,
-    directory,
-    forked,
-    ledger,
-    open_ledger,
-    refusal,
-    worker,
-    write_file,
-)
-
-__all__ = ["directory", "forked", "ledger", "open_ledger", "worker"]
+from tests.backends.ledger_files import refusal, write_file
+from tests.backends.ledger_processes import CAPACITY, MACHINE, as_root
 
 
 def look_again():
@@ -167,7 +155,7 @@ def test_overwritten_file_is_refused(directory, ledger):
         ledger.reserve(0, 1)
 
 
-def test_full_disk_is_told(directory, monkeypatch):
+def test_full_disk_is_an_error(directory, monkeypatch):
     def write_nothing(fd, data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -190,7 +178,7 @@ def test_full_disk_is_told(directory, monkeypatch):
 
 
 @as_root
-def test_full_file_system_is_told(tmp_path):
+def test_full_file_system_is_an_error(tmp_path):
     """A real one: too small for a ledger."""
     folder = tmp_path / "small"
     folder.mkdir(mode=0o700)

@@ -140,7 +140,7 @@ def test_devices_have_memories_of_their_own(backend):
     backend.release(region)
 
 
-def test_processes_that_hold_memory_are_told(backend):
+def test_processes_that_hold_memory_are_listed(backend):
     region = backend.reserve(FIRST, MiB)
     backend.announce(FIRST, 2 * MiB, growth=True)
     told = [process for process in backend.processes(FIRST) if process.pid == os.getpid()]

@@ -192,7 +192,7 @@ def test_late_change_warns_also_after_opening():
         tf.config.list_logical_devices()  # back to what is in force: nothing to say
 
 
-def test_unknown_device_order_is_told():
+def test_unknown_device_order_is_a_warning():
     with (
         Context({"BERTH_SIM": "1xT4", "CUDA_DEVICE_ORDER": "PCI_BUS_IDS"}).as_default(),
         pytest.warns(BerthWarning) as caught,

@@ -121,7 +121,7 @@ def test_finalizer_during_close_does_no_harm():
     assert arena.stats.in_use_bytes == other.stats.in_use_bytes == 0
 
 
-def test_trim_starts_growth_anew(sim):
+def test_trim_restarts_growth(sim):
     program = sim("1xT4:1GiB", TF_FORCE_GPU_ALLOW_GROWTH="true")
     tf.config.list_logical_devices()
     arena = program.devices.opened[1].arena
@@ -150,7 +150,7 @@ def test_failed_opening_gives_back_what_it_took(sim, monkeypatch):
     assert len(tf.config.list_logical_devices("GPU")) == 2
 
 
-def test_less_than_the_limit_is_told(sim, caplog):
+def test_less_than_the_limit_is_logged(sim, caplog):
     sim("1xT4:1GiB")
     limit_first_gpu(1000)
     tf.config.list_logical_devices()
@@ -179,7 +179,7 @@ def test_fraction_must_be_sensible(sim, fraction):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_forked_child_starts_anew(sim):
+def test_forked_child_starts_afresh(sim):
     """Also while other threads of the parent are in the middle of an allocation."""
     program = sim("1xT4:1GiB", TF_FORCE_GPU_ALLOW_GROWTH="true")
     tf.config.list_logical_devices()

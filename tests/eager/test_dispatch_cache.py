@@ -112,7 +112,7 @@ LOOKALIKES = {
 
 
 @pytest.mark.parametrize("row", LOOKALIKES)
-def test_lookalikes_are_told_apart(sim, row):
+def test_lookalikes_are_distinguished(sim, row):
     sim("2xT4")
     form, arguments = LOOKALIKES[row]
     names = {
@@ -132,7 +132,7 @@ def test_lookalikes_are_told_apart(sim, row):
 
 @pytest.mark.parametrize("device", ["/cpu:0", "/gpu:0", "/gpu:1", "/gpu:7"])
 @pytest.mark.parametrize("call", ["x + x", "x * 2.0", "tf.matmul(x, x)", "tf.reshape(x, [1])"])
-def test_devices_are_told_apart(sim, call, device):
+def test_devices_are_distinguished(sim, call, device):
     sim("2xT4")
     names = {"tf": tf, "x": tf.constant([[3.0]])}
     code = compile(call, call, "eval")

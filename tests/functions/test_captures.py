@@ -21,7 +21,7 @@ def test_captured_tensors_are_kept():
     assert values(f(tf.constant(2.0))) == [2.0, 4.0]
 
 
-def test_captured_variables_are_read_anew():
+def test_captured_variables_are_read_at_each_call():
     v = tf.Variable(3.0)
     f = tf.function(lambda: v * 2.0)
     first = f()

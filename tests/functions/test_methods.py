@@ -114,7 +114,7 @@ def test_other_callables():
     assert values(tf.function(abs)(tf.constant(-2))) == 2
 
 
-def test_functions_keep_their_face():
+def test_functions_keep_name_and_docstring():
     @tf.function
     def named(x):
         """Say something."""

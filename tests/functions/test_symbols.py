@@ -28,7 +28,7 @@ def test_python_decisions_need_values(name):
     assert type(raised.value).__name__ == "OperatorNotAllowedInGraphError"
 
 
-def test_decisions_are_told_of_cond():
+def test_error_of_a_decision_names_cond():
     # TensorFlow would rewrite the Python code, or point to where it explains that.
     @tf.function(autograph=False)
     def f(x):

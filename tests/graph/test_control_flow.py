@@ -196,7 +196,7 @@ def test_bodies_come_after_references(graph):
         assert session.run(again) == 14.0
 
 
-def test_uninitialized_variables_are_told(graph):
+def test_uninitialized_variables_are_reported(graph):
     v = tf.Variable(1.0, name="v")
     result = cond(tf.constant(True), lambda: v + 1, lambda: tf.constant(0.0))
     with (

@@ -105,7 +105,7 @@ def test_default_names_are_numbered():
         ("d", "d_2/Const"),
         ("d_2", "d_3/Const"),
     ]
-    for _ in range(2):  # entered anew, it counts anew
+    for _ in range(2):  # entered again, it counts from the start
         with variable_scope("z"):
             for name in ("z/d", "z/d_1"):
                 with variable_scope(None, default_name="d"):

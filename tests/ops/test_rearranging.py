@@ -468,7 +468,7 @@ def test_several_are_asked_at_once():
         ("f4", (0, 2), "float64"),
     ],
 )
-def test_bytes_are_read_anew(dtype, shape, other, device):
+def test_bytes_are_reinterpreted(dtype, shape, other, device):
     x = sample(dtype, shape)
     wanted = np.dtype(other)
     dims = shape

@@ -237,7 +237,7 @@ def test_names_are_under_a_scope(graph):
     assert looped.op.name == "while"
 
 
-# --- the older face -------------------------------------------------------------------------
+# --- the older API --------------------------------------------------------------------------
 
 
 def run(result, feeds=None):

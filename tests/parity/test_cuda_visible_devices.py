@@ -122,7 +122,7 @@ def test_machine_is_chosen_by_uuid(sim):
 
 
 @pytest.mark.parametrize(("value", "hidden"), [("1", [0, 2, 3]), ("", ALL), ("3,0", [1, 2])])
-def test_masked_gpus_are_told(sim, value, hidden):
+def test_masked_gpus_are_listed(sim, value, hidden):
     """Documents 000 and 001: "device 1 is masked"."""
     machine = buses(sim("4xT4"))
     program = sim("4xT4", CUDA_VISIBLE_DEVICES=value)

@@ -160,7 +160,7 @@ def test_old_spec_has_setters(field, value, stored):
     assert getattr(spec, field) == stored
 
 
-def test_old_spec_changed_prints_anew():
+def test_changed_old_spec_prints_the_change():
     spec = v1.DeviceSpec(job="a")
     assert spec.to_string() == "/job:a"
     spec.device_type = "gpu"

@@ -217,7 +217,7 @@ def test_missing_device_is_an_error(program, asked):
 
 
 @pytest.mark.parametrize(("program", "asked"), MISSING.values(), ids=MISSING)
-def test_missing_device_is_told_once(script, program, asked):
+def test_missing_device_is_reported_once(script, program, asked):
     """Documents 003 and 004: the program ends with one error, that of node 'b'."""
     told = run_in_shell(f"{script(program)} 2>&1 >/dev/null; test $? = 1", BERTH_SIM=K40C)
     assert told.startswith("Traceback (most recent call last):\n")

@@ -57,7 +57,7 @@ def test_program_prints_its_page(terminal, program):
 @pytest.mark.parametrize(
     ("program", "asked"), documents.MISSING.values(), ids=documents.MISSING
 )
-def test_missing_device_is_told_once(terminal, program, asked):
+def test_missing_device_is_reported_once(terminal, program, asked):
     """Documents 003 and 004: the program ends with one error, that of node 'b'."""
     ended = terminal(as_printed(program), f'berth run --sim "{K40C}" my_script.py')
     assert ended.returncode == 1

@@ -108,7 +108,7 @@ def test_host_inputs_are_not_copied(plan):
     assert [copy.source.tensor.op.name for copy in made.copies()] == ["x"]
 
 
-def test_variable_is_looked_at_by_each_stage_anew(plan):
+def test_each_stage_reads_the_variable_again(plan):
     with tf.device("/gpu:0"):
         v = tf.Variable([1.0, 2.0], name="v", use_resource=False).op.outputs[0]
         a = tf.square(v, name="a")

@@ -323,7 +323,7 @@ def test_expected_devices_pass():
     check_expectations(placement, graph.ops, expected("GPU", graph.ops[0].where))
 
 
-def test_broken_expectations_are_told_at_once():
+def test_broken_expectations_are_reported_at_once():
     graph = program(
         "p = placeholder('float32', name='p')\n"
         "apply(HOST_ONLY, (p,), {}, 'h')\n"

@@ -141,7 +141,7 @@ def test_every_operation_can_run_where_it_is(case):
 
 
 @given(cases)
-def test_requests_are_granted_or_told(case):
+def test_requests_are_granted_or_refused(case):
     graph, devices, soft = case
     placement = try_to_place(graph, devices, soft)
     if placement is None:

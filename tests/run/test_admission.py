@@ -138,7 +138,7 @@ def test_binding_that_becomes_free_is_taken(enter):
     assert memory.n_tries == 1
 
 
-def test_waiting_in_vain_is_told(enter):
+def test_waiting_in_vain_is_an_error(enter):
     enter("other", "another")
 
     def look():

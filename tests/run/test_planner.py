@@ -51,7 +51,7 @@ def test_plan_is_for_the_shapes_of_its_request(planner, square):
         assert plan.fetches[0].dims == (size,)
 
 
-def test_graph_that_grew_is_placed_anew(planner, square):
+def test_graph_that_grew_is_placed_again(planner, square):
     x, y = square
     planner = planner()
     assert not planner.is_placed
@@ -102,7 +102,7 @@ def test_operations_with_a_state_keep_their_devices(planner, session):
     assert planner.placement.devices[op] is device
 
 
-def test_pinned_operations_are_where_they_are_told(planner, session):
+def test_pinned_operations_stay_on_their_device(planner, session):
     variable = tf.Variable([1.0], name="v")
     device = session._engine.devices[2]
     planner = planner({variable.op: device})

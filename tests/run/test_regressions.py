@@ -134,7 +134,7 @@ def test_many_shapes_keep_little_memory():
         assert arena.stats.in_use_bytes < 20 * 2 * 4 * 61_000
 
 
-def test_one_error_is_told_once():
+def test_one_error_is_raised_once():
     divisor = tf.placeholder(tf.int32, [])
     with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError) as raised:
         session.run(tf.floordiv(1, divisor), {divisor: 0})

@@ -410,7 +410,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("words", "told"), WRONG.values(), ids=WRONG)
-def test_wrong_command_is_told(tmp_path, monkeypatch, capsys, words, told):
+def test_wrong_command_is_refused(tmp_path, monkeypatch, capsys, words, told):
     monkeypatch.chdir(tmp_path)
     try:
         code = main(["run", *words])

@@ -290,7 +290,7 @@ MISSING = {
 
 
 @pytest.mark.parametrize(("text", "told"), MISSING.values(), ids=MISSING)
-def test_missing_name_is_told(tmp_path, text, told):
+def test_missing_name_is_reported(tmp_path, text, told):
     write(
         tmp_path, {"p.py": text, "helper.py": TF + "def f():\n    tf.keras.layers.Dense(1)\n"}
     )

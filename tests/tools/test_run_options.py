@@ -470,7 +470,7 @@ def test_claim_ends_with_the_program(used, tmp_path):
     assert used() == [0.0, 0.0, 0.0]
 
 
-def test_card_that_is_shared_is_told(tmp_path, holders):
+def test_shared_card_is_reported(tmp_path, holders):
     asked = ("--gpus", "3", "--memory", "4GiB", "-c")
     assert holders(*asked, HOLDS) == "0,1,2"
     second = berth(

@@ -18,7 +18,7 @@ Function = Callable[..., Any]
 
 @cache
 def listed() -> tuple[Named, ...]:
-    """List the public functions of both faces, those that are about graphs and modes, too."""
+    """List the public functions of both APIs, those that are about graphs and modes, too."""
     return tuple(both_apis(homes=("berth.",)))
 
 
@@ -38,20 +38,20 @@ def dotted_name(node: ast.AST) -> str:
     return ""
 
 
-def resolve(face: Any, name: str) -> Any:
+def resolve(api: Any, name: str) -> Any:
     for part in name.split("."):
-        face = getattr(face, part, None)
-    return face
+        api = getattr(api, part, None)
+    return api
 
 
 @cache
 def functions_of(mode: str, case: str) -> dict[Function, int]:
     """Map the public functions that a case names to where it does so first, in that order."""
-    face = importlib.import_module("berth.compat.v1" if mode == "session" else "berth")
+    api = importlib.import_module("berth.compat.v1" if mode == "session" else "berth")
     public = {each.function for each in listed()}
     places: dict[Function, int] = {}
     for node in ast.walk(ast.parse(case, mode="eval")):
-        function = resolve(face, name) if (name := dotted_name(node)) else None
+        function = resolve(api, name) if (name := dotted_name(node)) else None
         if isinstance(node, ast.Attribute) and callable(function) and function in public:
             places[function] = min(node.col_offset, places.get(function, node.col_offset))
     return dict(sorted(places.items(), key=lambda item: item[1]))

@@ -28,7 +28,7 @@ GROUPS = {
     "tests/parity/session/test_devices.py::test_colocated_operations_run_together": (
         "tf.compat.v1.colocate_with",
     ),
-    "tests/parity/test_config.py::test_switch_may_always_change": (
+    "tests/parity/test_config_options.py::test_switch_may_always_change": (
         "tf.debugging.set_log_device_placement",
     ),
     "tests/front/test_modes.py::test_switch_sets_the_mode": (

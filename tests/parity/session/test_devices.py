@@ -93,7 +93,7 @@ def test_placements_are_of_whole_graph(sim):
         }
 
 
-def test_grown_graph_is_placed_anew(sim):
+def test_grown_graph_is_placed_again(sim):
     """Section 6.1: the whole of it, at the first run after nodes were added."""
     sim("1xT4")
     a = tf.placeholder(tf.float32, [], name="a")

@@ -102,7 +102,7 @@ def test_traced_nodes_have_times(two_gpus):
 
 
 def test_metadata_is_of_the_last_run(two_gpus):
-    """Section 8.5 [TF]: each run fills it anew."""
+    """Section 8.5 [TF]: each run fills it again."""
     session, total, feeds = two_gpus
     metadata = tf.RunMetadata()
     for _ in range(2):

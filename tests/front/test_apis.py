@@ -1,4 +1,4 @@
-"""The two faces: what a name that is missing says, and where TensorFlow 1 and 2 differ."""
+"""The two APIs: what a name that is missing says, and where TensorFlow 1 and 2 differ."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from berth.ops.shape import TensorShape
 
 
 @pytest.mark.parametrize(
-    ("face", "name", "message"),
+    ("api", "name", "message"),
     [
         (berth, "log", "module 'berth' has no attribute 'log'. There is tf.math.log."),
         (
@@ -30,9 +30,9 @@ from berth.ops.shape import TensorShape
         ),
     ],
 )
-def test_missing_name_says_what_there_is(face, name, message):
+def test_missing_name_says_what_there_is(api, name, message):
     with pytest.raises(AttributeError) as error:
-        getattr(face, name)
+        getattr(api, name)
     assert str(error.value) == message
 
 
@@ -55,9 +55,9 @@ def test_unknown_size_has_a_value_in_version_1():
     assert TensorShape(None)[0].value is None
 
 
-@pytest.mark.parametrize("face", [berth, v1])
-def test_new_axis_is_none(face):
-    assert face.newaxis is None
+@pytest.mark.parametrize("api", [berth, v1])
+def test_new_axis_is_none(api):
+    assert api.newaxis is None
 
 
 def test_variable_that_does_not_fit_names_a_free_gpu(sim, eager):

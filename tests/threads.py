@@ -1,0 +1,17 @@
+"""Threads that tests start together."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+
+def run_threads(n, work):
+    """Run work(0), work(1), … at the same time, and raise what any of them raises."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(n) as pool:
+            list(pool.map(work, range(n)))
+    finally:
+        sys.setswitchinterval(interval)
