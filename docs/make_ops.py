@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import berth
+from berth.blocks import FunctionBlock
 from berth.dtypes import COMPLEX, FLOATING, INTEGERS, DType, bool_, resource, string
-from berth.ops.builder import Builder, current, enter, leave
+from berth.ops.builder import Builder, current, enter
 from berth.ops.opdef import CATALOGUE, NOT_DIFFERENTIABLE, Attrs, OpDef
 
 PAGE = Path(__file__).with_name("ops.md")
@@ -111,11 +112,8 @@ def used_by(function: Callable[..., Any]) -> list[str]:
         0,
     )
     recorder = Recorder(current())
-    enter(recorder)
-    try:
+    with FunctionBlock(enter, recorder):
         doctest.DocTestRunner(verbose=False).run(example, out=lambda text: None)
-    finally:
-        leave(recorder)
     return [op.name for op in recorder.used if op.name not in MADE_FROM_ARGUMENTS]
 
 

@@ -38,6 +38,7 @@ LAYERS = (
     "tools",
 )
 BASE = {
+    "blocks",
     "errors",
     "file_errors",
     "units",

@@ -12,7 +12,6 @@ import pytest
 
 import berth as tf2
 import berth.compat.v1 as tf
-from berth.graph.default_session import leave_session
 from tests.parity.programs import first_line
 
 
@@ -44,10 +43,8 @@ def test_sessions_are_left_in_order(as_default):
     assert outer.run(tf.constant(1.0)) == 1.0  # it was not closed
     scopes[1].__exit__(None, None, None)
     assert tf.get_default_session() is outer
-    if as_default:
-        leave_session(outer)
-    else:
-        outer.__exit__(None, None, None)
+    scopes[0].__exit__(None, None, None)
+    assert tf.get_default_session() is None
 
 
 def test_interactive_sessions_are_closed_in_any_order():

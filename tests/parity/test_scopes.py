@@ -6,12 +6,13 @@ A node is all that the graph scopes need, so a stub with a type and a device sta
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pytest
 
 import berth as tf
+from berth.blocks import FunctionBlock, Use
 from berth.compat import v1
 from berth.front.context import context
 from berth.graph.device_scopes import DeviceStack, merge_device
@@ -35,11 +36,9 @@ def gpu_for_matmul(node):
     return "/gpu:2" if node.type == "MatMul" else "/cpu:0"
 
 
-@contextmanager
 def scope(stack, device):
-    opened = stack.enter(device)
-    yield
-    stack.exit(opened)
+    """Open a device scope in a block."""
+    return FunctionBlock(stack.enter, device)
 
 
 def place(*devices, node_type="NoOp"):
@@ -130,7 +129,7 @@ def test_function_must_answer_text(answer):
 def test_unreadable_scope_is_refused():
     """Sections 1.1 and 1.5: a string meets Python's parser when the scope opens."""
     with pytest.raises(ValueError, match="junk") as caught:
-        DeviceStack().enter("junk")
+        DeviceStack().enter(Use(), "junk")
     assert first_line(caught.value) == (
         "Unknown attribute 'junk' is encountered while parsing the device spec: 'junk'."
     )
@@ -151,10 +150,11 @@ def test_closed_scope_applies_no_more():
 def test_graph_scopes_close_in_order(inner):
     """Section 1.5, scope errors: with a dot."""
     stack = DeviceStack()
-    outer = stack.enter("/gpu:0")
-    stack.enter(inner)
+    outer = Use()
+    stack.enter(outer, "/gpu:0")
+    stack.enter(Use(), inner)
     with pytest.raises(RuntimeError) as caught:
-        stack.exit(outer)
+        outer.end()
     assert first_line(caught.value) == "Exiting device scope without proper scope nesting."
 
 

@@ -124,12 +124,11 @@ NAMES = {
 def program(text: str) -> Graph:
     """Run a program that builds `graph`; its lines are those of a file ``train.py``.
 
-    `enter` and `leave` open and close device scopes from the program's own lines.
+    Its device scopes are opened and closed by hand, from the program's own lines.
     """
     graph = Graph()
-    scopes = {"enter": graph.devices.enter, "leave": graph.devices.exit}
     with graph.as_default():
-        exec(compile(text, "/home/me/train.py", "exec"), {**NAMES, **scopes, "graph": graph})
+        exec(compile(text, "/home/me/train.py", "exec"), {**NAMES, "graph": graph})
     return graph
 
 

@@ -75,7 +75,7 @@ CHAINS = {
         """,
     ),
     "granted": (
-        "enter('/gpu:1')\nconstant(1.0, name='c')",
+        "graph.device('/gpu:1').__enter__()\nconstant(1.0, name='c')",
         "c",
         {},
         """
@@ -85,7 +85,7 @@ CHAINS = {
         """,
     ),
     "granted, with a choice": (
-        "enter('/device:GPU:*')\nconstant(1.0, name='c')",
+        "graph.device('/device:GPU:*').__enter__()\nconstant(1.0, name='c')",
         "c",
         {},
         """
@@ -95,7 +95,7 @@ CHAINS = {
         """,
     ),
     "scopes in scopes": (
-        "enter('/job:localhost')\nenter(None)\nenter('/task:0')\nenter('/gpu:1')\nconstant(1.0, name='c')",
+        "graph.device('/job:localhost').__enter__()\ngraph.device(None).__enter__()\ngraph.device('/task:0').__enter__()\ngraph.device('/gpu:1').__enter__()\nconstant(1.0, name='c')",
         "c",
         {},
         """
@@ -105,7 +105,7 @@ CHAINS = {
         """,
     ),
     "device function": (
-        "def choose(op): return '/gpu:1'\nenter(choose)\nconstant(1.0, name='c')",
+        "def choose(op): return '/gpu:1'\ngraph.device(choose).__enter__()\nconstant(1.0, name='c')",
         "c",
         {},
         """
@@ -115,7 +115,7 @@ CHAINS = {
         """,
     ),
     "soft, no kernel": (
-        "p = placeholder('float32')\nenter('/gpu:1')\napply(HOST_ONLY, (p,), {}, 'tower/AsText')",
+        "p = placeholder('float32')\ngraph.device('/gpu:1').__enter__()\napply(HOST_ONLY, (p,), {}, 'tower/AsText')",
         "tower/AsText",
         {"soft": True},
         """
@@ -126,7 +126,7 @@ CHAINS = {
         """,
     ),
     "soft, no device": (
-        "enter('/gpu:42')\nconstant(1.0, name='c')",
+        "graph.device('/gpu:42').__enter__()\nconstant(1.0, name='c')",
         "c",
         {"soft": True},
         """
@@ -137,7 +137,7 @@ CHAINS = {
         """,
     ),
     "metadata": (
-        "scope = enter('/gpu:1')\nx = negative(placeholder('float32'), name='x')\nleave(scope)\n"
+        "scope = graph.device('/gpu:1'); scope.__enter__()\nx = negative(placeholder('float32'), name='x')\nscope.__exit__()\n"
         "apply(SHAPE, (x,), {}, 'sh')",
         "sh",
         {},
@@ -149,7 +149,7 @@ CHAINS = {
         """,
     ),
     "identity": (
-        "scope = enter('/gpu:1')\nv = apply(HANDLE, (), SCALAR, 'v')\nleave(scope)\n"
+        "scope = graph.device('/gpu:1'); scope.__enter__()\nv = apply(HANDLE, (), SCALAR, 'v')\nscope.__exit__()\n"
         "r = apply(READ, (v,), {}, 'r')\nidentity(r, name='i')",
         "i",
         {},
@@ -163,7 +163,7 @@ CHAINS = {
         """,
     ),
     "consumers": (
-        "c = constant(1.0, name='c')\nscope = enter('/gpu:1')\nnegative(c, name='n')\nnegative(c, name='m')",
+        "c = constant(1.0, name='c')\nscope = graph.device('/gpu:1'); scope.__enter__()\nnegative(c, name='n')\nnegative(c, name='m')",
         "c",
         {},
         """
@@ -174,7 +174,7 @@ CHAINS = {
         """,
     ),
     "variable overrides": (
-        "one = enter('/gpu:0')\nv = apply(HANDLE, (), SCALAR, 'v')\nleave(one)\nenter('/cpu:0')\n"
+        "one = graph.device('/gpu:0'); one.__enter__()\nv = apply(HANDLE, (), SCALAR, 'v')\none.__exit__()\ngraph.device('/cpu:0').__enter__()\n"
         "i = apply(PASS_ON, (v,), {}, 'i')\napply(READ, (i,), {}, 'r')",
         "r",
         {},
@@ -210,7 +210,7 @@ CHAINS = {
         """,
     ),
     "variable moved": (
-        "scope = enter('/gpu:1')\nv = apply(HANDLE, (), SCALAR, 'v')\nleave(scope)\napply(HOST_READ, (v,), {}, 'r')",
+        "scope = graph.device('/gpu:1'); scope.__enter__()\nv = apply(HANDLE, (), SCALAR, 'v')\nscope.__exit__()\napply(HOST_READ, (v,), {}, 'r')",
         "v",
         {"soft": True},
         """
@@ -234,7 +234,7 @@ CHAINS = {
         """,
     ),
     "colocated, with its wish": (
-        "scope = enter('/gpu:1')\na = negative(placeholder('float32'), name='a')\nleave(scope)\n"
+        "scope = graph.device('/gpu:1'); scope.__enter__()\na = negative(placeholder('float32'), name='a')\nscope.__exit__()\n"
         "with graph.colocate_with(a): identity(a, name='b')\n",
         "b",
         {},
@@ -254,7 +254,7 @@ def test_chain_of_causes(text, name, options, chain):
 
 def test_others_wishes_decide_for_a_group():
     graph = program(
-        "p = placeholder('float32')\na = negative(p, name='a')\nenter('/gpu:1')\nnegative(p, name='b')"
+        "p = placeholder('float32')\na = negative(p, name='a')\ngraph.device('/gpu:1').__enter__()\nnegative(p, name='b')"
     )
     colocate(graph, "b", "a")
     assert place(graph.ops, SERVER).why(graph.by_name["a"]) == (
@@ -267,8 +267,8 @@ def test_others_wishes_decide_for_a_group():
 
 def test_softened_wishes_name_each_other():
     graph = program(
-        "p = placeholder('float32')\none = enter('/gpu:1')\nnegative(p, name='a')\nleave(one)\n"
-        "enter('/cpu:0')\nnegative(p, name='b')"
+        "p = placeholder('float32')\none = graph.device('/gpu:1'); one.__enter__()\nnegative(p, name='a')\none.__exit__()\n"
+        "graph.device('/cpu:0').__enter__()\nnegative(p, name='b')"
     )
     colocate(graph, "b", "a")
     placement = place(graph.ops, SERVER, soft=True)
@@ -292,7 +292,7 @@ def test_pinned_operations_tell_of_earlier_runs():
 
 def test_reasons_are_data_too():
     graph = program(
-        "c = constant(1.0, name='c')\nenter('/gpu:7')\nnegative(c, name='n')\nnegative(c, name='m')"
+        "c = constant(1.0, name='c')\ngraph.device('/gpu:7').__enter__()\nnegative(c, name='n')\nnegative(c, name='m')"
     )
     placement = place(graph.ops, SERVER, soft=True)
     assert placement.reason(graph.by_name["n"]) == (Cause.DEFAULT, None, True)
@@ -301,9 +301,9 @@ def test_reasons_are_data_too():
 
 def test_long_chains_are_cut():
     text = """
-scope = enter('/gpu:1')
+scope = graph.device('/gpu:1'); scope.__enter__()
 x = negative(placeholder('float32'), name='x')
-leave(scope)
+scope.__exit__()
 for _ in range(30): x = apply(SHAPE, (x,), {}, 'sh')
 """
     assert why(text, "sh_29").count("asked for") == 10
@@ -327,7 +327,7 @@ def test_broken_expectations_are_reported_at_once():
     graph = program(
         "p = placeholder('float32', name='p')\n"
         "apply(HOST_ONLY, (p,), {}, 'h')\n"
-        "enter('/cpu:0')\n"
+        "graph.device('/cpu:0').__enter__()\n"
         "apply(HOST_ONLY, (p,), {}, 'asked_by_name')"
     )
     graph.by_name["h"].expected = expected("GPU", graph.ops[0].where)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from berth.blocks import Use
 from berth.devices.full_name import FullName, OnConflict, merge, parse_full_name
 from berth.devices.spec import DeviceSpecV1, DeviceSpecV2
 from berth.errors import InvalidArgumentError
@@ -54,7 +55,7 @@ def test_mutable_and_frozen_specs_merge_alike(a, b):
 def test_nested_scopes_are_one_merge(scopes):
     stack, op = DeviceStack(), Op()
     for spec in scopes:
-        stack.enter(spec.to_string())
+        stack.enter(Use(), spec.to_string())
     stack.apply(op)
 
     merged = DeviceSpecV2()

@@ -10,10 +10,11 @@ Tensors are compared by identity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
+from berth.blocks import Block, FunctionBlock, Use
 from berth.dtypes import bool_, resource
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
@@ -277,18 +278,17 @@ def _needed(targets: Sequence[SymbolicTensor]) -> set[Operation]:
 # --- devices and names --------------------------------------------------------------------
 
 
-def _place(graph: Graph, colocated: bool) -> Within:
+def _place(graph: Graph, colocated: bool) -> Callable[[Operation], Block[None]]:
     """Device scope for the gradient of an operation: beside it."""
     return graph.colocate_with if colocated else lambda op: graph.device(op.device)
 
 
-def _under_name(graph: Graph, place: Within) -> Within:
-    @contextmanager
-    def within(op: Operation) -> Iterator[None]:
-        with graph.name_scope(f"{op.name}_grad"), place(op):
-            yield
+def _under_name(graph: Graph, place: Callable[[Operation], Block[None]]) -> Within:
+    def begin(use: Use, op: Operation) -> None:
+        graph.names.enter(use, f"{op.name}_grad")
+        use.enter(place(op))
 
-    return within
+    return lambda op: FunctionBlock(begin, op)
 
 
 def _add_up_by_device(parts: Sequence[Any]) -> Any:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from types import TracebackType
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, overload
 
 from berth.autodiff.backprop import backpropagate, is_differentiable
+from berth.blocks import Block, FunctionBlock, Use
 from berth.errors import explain
 from berth.graph.nest import flatten, is_nested, pack_sequence_as
-from berth.graph.recording import active_tapes, set_active_tapes
+from berth.graph.recording import active_tapes, deactivate, set_active_tapes
 from berth.ops.arrays.array import reshape
 from berth.ops.arrays.broadcasting import broadcast_to
 from berth.ops.arrays.filling import ones_like, zeros, zeros_like
@@ -59,7 +59,7 @@ _log = logging.getLogger("berth")
 
 
 @public_v2("GradientTape")
-class GradientTape:
+class GradientTape(Block["GradientTape"]):
     """Gradient tape: records operations for automatic differentiation."""
 
     def __init__(self, persistent: bool = False, watch_accessed_variables: bool = True) -> None:
@@ -77,7 +77,7 @@ class GradientTape:
 
     # --- recording ------------------------------------------------------------------------
 
-    def __enter__(self) -> GradientTape:
+    def _begin(self, use: Use) -> GradientTape:
         if self in active_tapes():
             raise ValueError(
                 "Tape is still recording, This can happen if you try to re-enter an "
@@ -85,19 +85,15 @@ class GradientTape:
             )
         if self._records is None:
             self._forget()
-        set_active_tapes((*active_tapes(), self))
+        set_active_tapes(use, (*active_tapes(), self))
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._leave()
+    def _finish(self, use: Use) -> None:
+        deactivate(self)  # also where another tape's block is open still
+        use.end()
 
-    def _leave(self) -> None:
-        set_active_tapes(tuple(tape for tape in active_tapes() if tape is not self))
+    def _is_not_open(self) -> None:
+        """Do nothing: `gradient` may have ended the recording."""
 
     def reset(self) -> None:
         """Clear the recorded operations."""
@@ -110,17 +106,15 @@ class GradientTape:
         self._watched = {}
         self._variables = {}
 
-    @contextmanager
-    def stop_recording(self) -> Iterator[None]:
+    def stop_recording(self) -> FunctionBlock[None]:
         """Stop recording on this tape inside the block."""
+        return FunctionBlock(self._begin_pause)
+
+    def _begin_pause(self, use: Use) -> None:
         before = active_tapes()
         if self not in before:
             raise RuntimeError("Trying to stop recording a tape which is not recording.")
-        self._leave()
-        try:
-            yield
-        finally:
-            set_active_tapes(before)
+        set_active_tapes(use, tuple(tape for tape in before if tape is not self))
 
     def watch(self, tensor: Any) -> None:
         """Watch a tensor or variable: record the operations on it."""
@@ -209,17 +203,27 @@ class GradientTape:
         unconnected_gradients: Any = "none",
     ) -> Any:
         """Gradients of a target, or of the sum of several, with respect to `sources`."""
+        found = self._gradient(
+            target, sources, output_gradients, unconnected_gradients, self._is_persistent
+        )
+        self._release()
+        return found
+
+    def _gradient(
+        self, target: Any, sources: Any, given: Any, unconnected: Any, may_record: bool
+    ) -> Any:
+        """Compute one gradient of several, if need be."""
         records = self._recorded()
-        wants_zeros = _reads_zero(unconnected_gradients)
+        wants_zeros = _reads_zero(unconnected)
         if target is None:
             raise TypeError(
                 "Argument `target` should be a list or nested structure of Tensors, Variables "
                 "or CompositeTensors to be differentiated, but received None."
             )
-        if self in active_tapes() and not self._is_persistent:
-            self._leave()
+        if self in active_tapes() and not may_record:
+            deactivate(self)
         targets = flatten(target)
-        seeds = _seeds(target, targets, output_gradients)
+        seeds = _seeds(target, targets, given)
         starts: dict[int, list[Any]] = {}
         for each, seed in zip(targets, seeds, strict=True):
             if is_differentiable(each) and seed is not _NOTHING:
@@ -231,7 +235,6 @@ class GradientTape:
             [id(key) for key in wanted],
             _beside,
         )
-        self._release()
         grads = [
             zeros_like(source) if found[id(key)] is None and wants_zeros else found[id(key)]
             for source, key in zip(flatten(sources), wanted, strict=True)
@@ -277,7 +280,9 @@ class GradientTape:
             for position in range(math.prod(inner)):
                 one = one_hot(position, math.prod(inner), dtype=target.dtype)
                 seed = broadcast_to(reshape(one, (1, *inner)), shape_of(target))
-                columns.append(self._one_gradient(target, source, seed, unconnected_gradients))
+                columns.append(
+                    self._gradient(target, source, seed, unconnected_gradients, True)
+                )
         self._release()
         if not columns or columns[0] is None:
             return None
@@ -298,14 +303,6 @@ class GradientTape:
         if not self._is_persistent:
             self._records, self._watched = None, {}
 
-    def _one_gradient(self, target: Any, source: Any, seed: Any, unconnected: Any) -> Any:
-        """Compute one gradient of several."""
-        was_persistent, self._is_persistent = self._is_persistent, True
-        try:
-            return self.gradient(target, source, seed, unconnected)
-        finally:
-            self._is_persistent = was_persistent
-
     def _rows(self, target: Any, sources: Any, unconnected: Any) -> list[list[Any]]:
         """Compute the gradients of each element of a target; one row if it is empty."""
         with self._paused():
@@ -313,7 +310,7 @@ class GradientTape:
             size = math.prod(target.dims)
             for position in range(max(size, 1)):
                 seed = reshape(one_hot(position, size, dtype=target.dtype), target.dims)
-                rows.append(flatten(self._one_gradient(target, sources, seed, unconnected)))
+                rows.append(flatten(self._gradient(target, sources, seed, unconnected, True)))
         return rows
 
     def _paused(self) -> AbstractContextManager[None]:

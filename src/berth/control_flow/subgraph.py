@@ -7,11 +7,11 @@ find all that the op depends on among its inputs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, cast
 
 from berth.autodiff.backprop import is_differentiable
+from berth.blocks import Use
 from berth.graph.func_graph import FuncGraph, is_variable, variable_behind
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
@@ -53,8 +53,8 @@ class BodyGraph(FuncGraph):
         self.is_function = outer.is_function
         self.tensor_type = outer.tensor_type  # type: ignore[assignment]
         self.seed = outer.seed
-        self.devices = outer.devices.copy()
-        self.names.scope = outer.names.scope
+        self._devices = outer.devices.copy()
+        self.names.begin_inside(outer.names.scope)
         self.kept, self._collections = outer.kept, outer._collections
         self.waits: list[Operation] = []
         """The operations outside that must have run before it."""
@@ -84,8 +84,7 @@ class BodyGraph(FuncGraph):
         else:
             Graph._apply_scopes(self, node)
 
-    @contextmanager
-    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+    def _begin_waiting(self, use: Use, control_inputs: Any) -> None:
         """Add control dependencies to the block's operations; outer ones to the call."""
         own = control_inputs
         if control_inputs is not None:
@@ -94,18 +93,13 @@ class BodyGraph(FuncGraph):
                 op = getattr(item, "op", item)
                 is_outside = isinstance(op, Operation) and op.graph is not self
                 (self.waits if is_outside else own).append(op if is_outside else item)
-        with super().control_dependencies(own):
-            yield
+        super()._begin_waiting(use, own)
 
-    @contextmanager
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+    def _begin_beside(self, use: Use, op: Any, ignore_existing: bool) -> None:
         """Keep the block's operations on the device of another of this graph."""
         target = getattr(op, "op", op)
-        if isinstance(target, Operation) and target.graph is not self:
-            yield
-            return
-        with super().colocate_with(op, ignore_existing):
-            yield
+        if not isinstance(target, Operation) or target.graph is self:
+            super()._begin_beside(use, op, ignore_existing)
 
 
 class Part(NamedTuple):

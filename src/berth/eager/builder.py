@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from berth.devices.device import Device
@@ -77,7 +77,8 @@ class Eager:
             self._use(devices)
         if op is CONST:
             return self._constant(attrs["value"])
-        requested, soft = self._scope.device_name, self._switches.soft_placement
+        blocks, soft = self._scope.blocks, self._switches.soft_placement
+        requested = blocks.innermost[0] if blocks else ""
         key = key_of(op, inputs, attrs, requested, soft)
         if key is None:  # there may be variables among the inputs
             inputs = [as_tensor(value) for value in inputs]
@@ -177,15 +178,13 @@ class Eager:
 
     # --- scopes ---------------------------------------------------------------------------
 
-    @contextmanager
-    def name_scope(self, name: str | None) -> Iterator[str]:
+    def name_scope(self, name: str | None) -> AbstractContextManager[str]:
         """Return the name of a scope; eager operations have no names."""
-        yield f"{name}/" if name else ""
+        return nullcontext(f"{name}/" if name else "")
 
-    @contextmanager
-    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+    def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]:
         """Do nothing: operations run in the order of the program."""
-        yield
+        return nullcontext()
 
     def device(self, device: Any) -> AbstractContextManager[None]:
         """Request a device for the operations of a block."""

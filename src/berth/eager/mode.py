@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from types import FrameType, ModuleType
 from typing import Any
 
+from berth.blocks import FunctionBlock, Use
 from berth.eager.builder import Eager
 from berth.front.context import context
 from berth.graph.default_graph import root_graph
-from berth.graph.recording import stop_recording
+from berth.graph.recording import set_active_tapes
 from berth.ops import builder
 from berth.ops.builder import Builder
 from berth.ops.shape import set_sizes_as_dimensions
@@ -93,17 +93,13 @@ _OWN_PACKAGES = ("berth", "pytest_berth")
 
 
 @public_v2("init_scope")
-@contextmanager
-def init_scope() -> Iterator[None]:
+def init_scope() -> FunctionBlock[None]:
     """Leave the functions that are being traced: the block is executed eagerly."""
-    entered = builder.current()
-    if not getattr(entered, "is_function", False):
-        yield
-        return
-    eager = eager_builder()
-    builder.enter(eager)
-    try:
-        with stop_recording():
-            yield
-    finally:
-        builder.leave(eager)
+    return FunctionBlock(leave_functions)
+
+
+def leave_functions(use: Use) -> None:
+    """Execute eagerly in a block, also if a function is being traced."""
+    if getattr(builder.current(), "is_function", False):
+        builder.enter(use, eager_builder())
+        set_active_tapes(use, ())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 from enum import Enum
-from types import TracebackType
 from typing import Any
 
+from berth.blocks import Block, Use
 from berth.dtypes import as_dtype
+from berth.graph.graph import Graph
 from berth.ops import compose
 from berth.ops.builder import current
 from berth.public import public_v2
@@ -27,7 +28,7 @@ def not_a_name(name: Any) -> str:
 
 
 @public_v2("name_scope")
-class name_scope:
+class name_scope(Block[str]):
     """Prefix the names of a block's operations with a scope; eager operations have none.
 
     >>> with name_scope("tower") as scope:
@@ -39,25 +40,16 @@ class name_scope:
         if not isinstance(name, str):
             raise ValueError(not_a_name(name))
         self._name = name
-        self._scopes: list[AbstractContextManager[str]] = []
 
     @property
     def name(self) -> str:
         return self._name
 
-    def __enter__(self) -> str:
-        builder: Any = current()
-        scope: AbstractContextManager[str] = builder.name_scope(self._name)
-        self._scopes.append(scope)
-        return scope.__enter__()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        return self._scopes.pop().__exit__(kind, error, trace)
+    def _begin(self, use: Use) -> str:
+        graph = current()
+        if isinstance(graph, Graph):
+            return graph.names.enter(use, self._name)
+        return f"{self._name}/" if self._name else ""
 
 
 @public_v2("control_dependencies")

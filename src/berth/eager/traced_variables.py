@@ -7,33 +7,32 @@ asks for there. Only the first trace of a function may make any, or every call w
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from berth.eager.mode import init_scope
+from berth.blocks import FunctionBlock, Stack, Use
+from berth.eager.mode import leave_functions
 from berth.front.device_scope import EagerDevice
 from berth.graph.func_graph import FuncGraph
 from berth.ops import builder
 
 
 class _Tracing(threading.local):
-    may_make = True
-    n_made = 0
+    def __init__(self) -> None:
+        self.n_made = 0
+        self.may_make: Stack[bool] = Stack()
+        """Whether each function that is being traced may make variables."""
 
 
 _tracing = _Tracing()
 
 
-@contextmanager
-def tracing(*, may_make_variables: bool) -> Iterator[None]:
+def tracing(*, may_make_variables: bool) -> FunctionBlock[None]:
     """Trace a function inside the block."""
-    before = _tracing.may_make
-    _tracing.may_make = before and may_make_variables
-    try:
-        yield
-    finally:
-        _tracing.may_make = before
+    return FunctionBlock(_begin_tracing, may_make_variables)
+
+
+def _begin_tracing(use: Use, may_make_variables: bool) -> None:
+    use.set(_tracing.may_make, may_make_variables)
 
 
 def n_variables_made() -> int:
@@ -41,22 +40,24 @@ def n_variables_made() -> int:
     return _tracing.n_made
 
 
-@contextmanager
-def making_variable() -> Iterator[None]:
+def making_variable() -> FunctionBlock[None]:
     """Leave the functions that are being traced, to make a variable."""
+    return FunctionBlock(_begin_making)
+
+
+def _begin_making(use: Use) -> None:
     graph: Any = builder.entered()
-    with ExitStack() as scopes:
-        if isinstance(graph, FuncGraph):
-            if not _tracing.may_make:
-                raise ValueError(
-                    "tf.function only supports singleton tf.Variables created on the first "
-                    "call. Make sure the tf.Variable is only created once or created outside "
-                    "tf.function. See https://www.tensorflow.org/guide/function"
-                    "#creating_tfvariables for more information."
-                )
-            _tracing.n_made += 1
-            scopes.enter_context(init_scope())
-            wanted = graph.devices.wanted()
-            if wanted:
-                scopes.enter_context(EagerDevice(wanted))
-        yield
+    if not isinstance(graph, FuncGraph):
+        return
+    if not all(_tracing.may_make.values()):
+        raise ValueError(
+            "tf.function only supports singleton tf.Variables created on the first call. Make "
+            "sure the tf.Variable is only created once or created outside tf.function. See "
+            "https://www.tensorflow.org/guide/function#creating_tfvariables for more "
+            "information."
+        )
+    _tracing.n_made += 1
+    leave_functions(use)
+    wanted = graph.devices.wanted()
+    if wanted:
+        use.enter(EagerDevice(wanted))

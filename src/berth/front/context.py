@@ -15,8 +15,7 @@ import os
 import threading
 import warnings
 import weakref
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from berth.backends.base import Backend
@@ -24,6 +23,7 @@ from berth.backends.driver import DEVICE_ORDERS
 from berth.backends.host import HostBackend
 from berth.backends.machine import Machine
 from berth.backends.sim import SimBackend
+from berth.blocks import FunctionBlock, Stack, Use
 from berth.callsite import CallSite, call_site
 from berth.devices.device import Device
 from berth.devices.devices import Devices
@@ -71,12 +71,17 @@ class EagerScope(threading.local):
     """What differs between threads: the device that eager operations ask for."""
 
     def __init__(self) -> None:
-        self.device_name = ""
-        self.device_spec = DeviceSpecV2()
-        self.outer: list[tuple[object, str, DeviceSpecV2]] = []
-        """The blocks that are open, each with the name and spec around it."""
+        self.blocks: Stack[tuple[str, DeviceSpecV2]] = Stack(
+            lambda _: RuntimeError("Exiting device scope without proper scope nesting")
+        )
+        """The device that each open block requests."""
         self.device_policy: str | None = None
         """This thread's own policy; None: the program's."""
+
+    @property
+    def device_name(self) -> str:
+        """The device that operations request here; empty if none is requested."""
+        return self.blocks.innermost[0] if self.blocks else ""
 
 
 class Context:
@@ -225,15 +230,15 @@ class Context:
         for session in list(self.sessions):
             session.drop_idle()
 
-    @contextmanager
-    def as_default(self) -> Iterator[Context]:
+    def as_default(self) -> FunctionBlock[Context]:
         """Make this the default context, for tests and tools."""
+        return FunctionBlock(self._begin_default)
+
+    def _begin_default(self, use: Use) -> Context:
         global _default  # noqa: PLW0603 - the one global
-        previous, _default = _default, self
-        try:
-            yield self
-        finally:
-            _default = previous
+        use.at_end(globals().__setitem__, [("_default", _default)])
+        _default = self
+        return self
 
     def _list_devices(self) -> Devices:
         env = {name: self._environ.get(name) for name in READ_ONCE}

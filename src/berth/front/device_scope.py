@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from berth.blocks import Block, Use
 from berth.devices.device import LogicalDevice
 from berth.devices.spec import DeviceSpecV2
 from berth.front.context import context
@@ -16,7 +17,7 @@ from berth.ops.builder import current
 from berth.public import public_v1, public_v2
 
 
-class EagerDevice:
+class EagerDevice(Block[None]):
     """A block of a program whose eager operations request one device.
 
     A name is completed from the scope around it or, where there is none, from the first
@@ -27,29 +28,24 @@ class EagerDevice:
     def __init__(self, device: Any) -> None:
         self._wanted = device
 
-    def __enter__(self) -> None:
+    def _begin(self, use: Use) -> None:
         wanted = _name_of(self._wanted)
         if wanted is None:
             spec, name = DeviceSpecV2(), ""
         else:
             spec = self._base().make_merged_spec(DeviceSpecV2.from_string(wanted))
             name = spec.to_string()
-        # What is around is kept with the thread: one block may be used in several.
-        scope = context().eager_scope
-        scope.outer.append((self, scope.device_name, scope.device_spec))
-        scope.device_name, scope.device_spec = name, spec
+        use.set(context().eager_scope.blocks, (name, spec))
 
-    def __exit__(self, *error: Any) -> None:
-        scope = context().eager_scope
-        if not scope.outer or scope.outer[-1][0] is not self:
-            raise RuntimeError("Exiting device scope without proper scope nesting")
-        _, scope.device_name, scope.device_spec = scope.outer.pop()
+    def _is_not_open(self) -> None:
+        raise RuntimeError("Exiting device scope without proper scope nesting")
 
     def _base(self) -> DeviceSpecV2:
         opened = context().opened()
-        scope = context().eager_scope
-        if scope.device_name:
-            return scope.device_spec
+        blocks = context().eager_scope.blocks
+        name, spec = blocks.innermost if blocks else ("", None)
+        if name and spec is not None:
+            return spec
         return DeviceSpecV2.from_string(opened[0].name)
 
 

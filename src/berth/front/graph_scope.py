@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any
 
+from berth.blocks import Block, Use
 from berth.dtypes import as_dtype
 from berth.graph.default_graph import get_default_graph
 from berth.graph.graph import Graph
@@ -36,7 +36,7 @@ def control_dependencies(control_inputs: Any) -> AbstractContextManager[None]:
 
 
 @public_v1("name_scope")
-class name_scope:
+class name_scope(Block[str]):
     """Prefix the names of a block's operations with a scope."""
 
     def __init__(self, name: Any, default_name: str | None = None, values: Any = None) -> None:
@@ -46,24 +46,13 @@ class name_scope:
                 "At least one of name (None) and default_name (None) must be provided."
             )
         self._graph = _graph_of(values)
-        self._scope: AbstractContextManager[str] | None = None
 
     @property
     def name(self) -> str | None:
         return self._name
 
-    def __enter__(self) -> str:
-        self._scope = self._graph.name_scope(self._name)
-        return self._scope.__enter__()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        assert self._scope is not None
-        return self._scope.__exit__(kind, error, trace)
+    def _begin(self, use: Use) -> str:
+        return self._graph.names.enter(use, self._name)
 
 
 def _graph_of(values: Any) -> Graph:

@@ -5,43 +5,32 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from berth.blocks import Stack, Use
 from berth.public import public_v1
+
+
+def _nesting_error(session: Any) -> Exception:
+    return AssertionError(f"Nesting violated for default stack of {type(session)} objects")
 
 
 class _Sessions(threading.local):
     def __init__(self) -> None:
-        self.stack: list[Any] = []
+        self.blocks: Stack[Any] = Stack(_nesting_error)
 
 
 _sessions = _Sessions()
 
 
-def enter_session(session: Any) -> None:
-    """Make a session this thread's default."""
-    _sessions.stack.append(session)
-
-
-def leave_session(session: Any) -> None:
-    """Undo `enter_session`; the session must be the innermost."""
-    stack = _sessions.stack
-    if not stack or stack[-1] is not session:
-        raise AssertionError(f"Nesting violated for default stack of {type(session)} objects")
-    stack.pop()
-
-
-def remove_session(session: Any) -> None:
-    """Undo the last `enter_session` of this session, whatever was entered since."""
-    stack = _sessions.stack
-    for position in range(len(stack) - 1, -1, -1):
-        if stack[position] is session:
-            del stack[position]
-            return
+def enter_session(use: Use, session: Any) -> Any:
+    """Make a session this thread's default, in a block."""
+    use.set(_sessions.blocks, session)
+    return session
 
 
 @public_v1("get_default_session")
 def get_default_session() -> Any:
     """Return this thread's default session, or None."""
-    return _sessions.stack[-1] if _sessions.stack else None
+    return _sessions.blocks.innermost if _sessions.blocks else None
 
 
 def session_for(fetch: Any, session: Any) -> Any:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Protocol
 
+from berth.blocks import Stack, Use
 from berth.callsite import CallSite, call_site
 from berth.devices.spec import DeviceSpecV2
 
@@ -39,31 +40,29 @@ class DeviceScope:
 class DeviceStack:
     """The device scopes that are open in one graph."""
 
-    def __init__(self) -> None:
-        self._scopes: list[DeviceScope] = []
-        self._settled: tuple[str, tuple[DeviceScope, ...]] | None = ("", ())
-        """What a node that asks for nothing yet gets, if no function has to be asked."""
+    def __init__(self, outer: tuple[DeviceScope, ...] = ()) -> None:
+        self._outer = outer
+        """The scopes of the graph outside, which are not closed here."""
+        self._opened: Stack[DeviceScope] = Stack(
+            lambda _: RuntimeError("Exiting device scope without proper scope nesting.")
+        )
+        self._settled: tuple[tuple[DeviceScope, ...], str, tuple[DeviceScope, ...]] | None
+        self._settled = None
+        """What a node that asks for nothing yet gets, if no function has to be asked, and the
+        scopes for which that is so."""
+
+    @property
+    def scopes(self) -> tuple[DeviceScope, ...]:
+        """The open scopes, the innermost last."""
+        return (*self._outer, *self._opened.values())
 
     def copy(self) -> DeviceStack:
         """Return a stack with the same scopes, to be opened and closed apart."""
-        stack = DeviceStack()
-        stack._scopes = list(self._scopes)
-        stack._settled = self._settled
-        return stack
+        return DeviceStack(self.scopes)
 
-    def enter(self, device: DeviceRequest) -> DeviceScope:
-        """Open a scope; ValueError if the name cannot be read."""
-        scope = DeviceScope(_read(device), _written(device), call_site())
-        self._scopes.append(scope)
-        self._settled = None
-        return scope
-
-    def exit(self, scope: DeviceScope) -> None:
-        """Close the innermost scope, which must be this one."""
-        if not self._scopes or self._scopes[-1] is not scope:
-            raise RuntimeError("Exiting device scope without proper scope nesting.")
-        self._scopes.pop()
-        self._settled = None
+    def enter(self, use: Use, device: DeviceRequest) -> None:
+        """Open a scope for a block; ValueError if the name cannot be read."""
+        use.set(self._opened, DeviceScope(_read(device), _written(device), call_site()))
 
     def wanted(self) -> str:
         """Return the device that a node made now would ask for."""
@@ -73,11 +72,13 @@ class DeviceStack:
 
     def apply(self, op: Placeable) -> tuple[DeviceScope, ...]:
         """Set the device a new node asks for; return the scopes that had a say."""
-        if self._settled is not None and not op.device:
-            op.device, scopes = self._settled
-            return scopes
+        scopes = self.scopes
+        settled = self._settled
+        if settled is not None and not op.device and settled[0] == scopes:
+            op.device = settled[1]
+            return settled[2]
         can_settle, applied = not op.device, []
-        for scope in reversed(self._scopes):
+        for scope in reversed(scopes):
             applied.append(scope)
             if scope.request is None:
                 break
@@ -88,7 +89,7 @@ class DeviceStack:
                 can_settle = False
                 op.device = _answer(scope.request(op))
         if can_settle:
-            self._settled = op.device, tuple(applied)
+            self._settled = scopes, op.device, tuple(applied)
         return tuple(applied)
 
 

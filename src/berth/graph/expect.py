@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NamedTuple
 
 from berth.backends.kinds import DEVICE_TYPES
+from berth.blocks import FunctionBlock, Stack, Use
 from berth.callsite import Mark, mark_caller
 from berth.devices.full_name import FullName, parse_full_name, parse_local_name
 from berth.public import public_v2
@@ -23,7 +22,7 @@ class Expectation(NamedTuple):
 
 class _Expectations(threading.local):
     def __init__(self) -> None:
-        self.stack: list[Expectation] = []
+        self.blocks: Stack[Expectation] = Stack()
 
 
 _open = _Expectations()
@@ -31,18 +30,22 @@ _open = _Expectations()
 
 def current_expectation() -> Expectation | None:
     """Return the innermost expectation of this thread."""
-    return _open.stack[-1] if _open.stack else None
+    blocks = _open.blocks
+    return blocks.innermost if blocks else None
 
 
 @public_v2("expect_device")
-@contextmanager
-def expect_device(device: str) -> Iterator[None]:
+def expect_device(device: str) -> FunctionBlock[None]:
     """Turn any fallback to another device into an error: for tests.
 
     Operations that are made in this block, and those that run in it (in a session, in a
     function, or as they are written), must be placed on a device that the name means
     (``"GPU"``, ``"GPU:1"``, ``"/device:GPU:*"``), unless the program asks for another by name.
     """
+    return FunctionBlock(_begin, device)
+
+
+def _begin(use: Use, device: str) -> None:
     if not isinstance(device, str):
         raise TypeError(f"A device's name is a text like 'GPU', and not {device!r}.")
     name = _read(device)
@@ -50,12 +53,7 @@ def expect_device(device: str) -> Iterator[None]:
         raise ValueError(
             f"Cannot expect device '{device}': write a type like 'GPU', or a name like 'GPU:0'."
         )
-    expectation = Expectation(device, name, mark_caller())
-    _open.stack.append(expectation)
-    try:
-        yield
-    finally:
-        _open.stack.remove(expectation)
+    use.set(_open.blocks, Expectation(device, name, mark_caller()))
 
 
 def _read(device: str) -> FullName | None:

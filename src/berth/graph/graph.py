@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Sequence
+from itertools import chain, repeat, starmap
+from operator import delitem
 from typing import Any, cast
 
+from berth.blocks import FunctionBlock, Stack, Use
 from berth.callsite import mark_caller
 from berth.graph.device_scopes import DeviceRequest, DeviceStack
 from berth.graph.expect import current_expectation
 from berth.graph.keys import GraphKeys
 from berth.graph.lookup import Lookup
-from berth.graph.names import Names, as_name
+from berth.graph.names import Names
 from berth.graph.node_def import graph_def
 from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, record, watch_variable
@@ -31,6 +34,9 @@ from berth.ops.opdef import Access, Attrs, GraphOps, OpDef
 from berth.ops.signature import check_types, shape_error, wanted_types
 from berth.proto.framework import GraphDef
 from berth.public import public
+
+_exhaust = deque[Any](maxlen=0).extend
+"""Do what an iterator does."""
 
 
 @public("Graph")
@@ -46,15 +52,17 @@ class Graph(Lookup):
     def __init__(self) -> None:
         super().__init__()
         self.names = Names()
-        self.devices = DeviceStack()
+        self._devices = DeviceStack()
         self.seed: int | None = None
         self.has_expectations = False
         """Whether `expect_device` demanded something of any operation."""
         self.placement: Any = None
         """Where the session that last placed this graph put its operations."""
         self._lock = threading.RLock()
-        self._colocated: list[Operation] = []
-        self._controls: list[list[Operation]] = []
+        self._beside: Stack[tuple[tuple[Operation, ...], DeviceStack]] = Stack()
+        """The colocations of open blocks, each with the device scopes inside."""
+        self._waits: Stack[tuple[Operation, ...]] = Stack()
+        """The control dependencies of open blocks."""
         self._collections: dict[str, list[Any]] = {}
         self.kept: dict[type, Any] = {}
         """What others keep with a graph: one object of a class."""
@@ -117,10 +125,11 @@ class Graph(Lookup):
         node.outputs = [
             tensor_type(node, k, dtype, dims) for k, (dtype, dims) in enumerate(types)
         ]
-        for tensor in tensors:
-            tensor.consumers_list.append(node)
-        self.ops.append(node)
+        lists = [*(tensor.consumers_list for tensor in tensors), self.ops]
+        additions = map(list.append, lists, repeat(node))
+        # From here on to the end of the call there is no moment for an interrupt.
         self.by_name[full_name] = node
+        _exhaust(additions)
         return node
 
     def _tensors(
@@ -182,16 +191,15 @@ class Graph(Lookup):
 
     def _apply_scopes(self, node: Operation) -> None:
         node.scopes = self.devices.apply(node)
-        if self._colocated:
-            groups = {
-                name.decode()[5:] for op in self._colocated for name in op.colocation_groups()
-            }
+        colocated = self._colocated
+        if colocated:
+            groups = {name.decode()[5:] for op in colocated for name in op.colocation_groups()}
             node.colocated_with = tuple(sorted(groups))
-            for op in self._colocated:
+            for op in colocated:
                 node.device = op.device or node.device
-        if self._controls:
+        if self._waits:
             taken = {tensor.op for tensor in node.inputs}
-            waits = dict.fromkeys(op for frame in self._controls for op in frame)
+            waits = dict.fromkeys(self._waits.innermost)
             node.control_inputs = tuple(op for op in waits if op not in taken)
         if not self.is_function:  # of which the calls are held to what is expected
             node.expected = current_expectation()
@@ -199,11 +207,15 @@ class Graph(Lookup):
             self.has_expectations = True
 
     def _forget_after(self, n_ops: int) -> None:
-        for op in self.ops[n_ops:]:
-            del self.by_name[op.name]
-            for tensor in op.inputs:
-                tensor.consumers_list.remove(op)
-        del self.ops[n_ops:]
+        gone = self.ops[n_ops:]
+        taken = [(tensor.consumers_list, op) for op in gone for tensor in op.inputs]
+        _exhaust(  # by one C call: an interrupt comes before or after all of it
+            chain(
+                starmap(list.remove, taken),
+                map(self.by_name.pop, [op.name for op in gone]),
+                map(delitem, [self.ops], [slice(n_ops, None)]),
+            )
+        )
 
     # --- scopes ---------------------------------------------------------------------------
 
@@ -222,74 +234,62 @@ class Graph(Lookup):
         """The outermost enclosing graph; itself, if it is no subgraph."""
         return self if self.outer is None else self.outer.outermost
 
-    @contextmanager
-    def as_default(self) -> Iterator[Graph]:
+    def as_default(self) -> FunctionBlock[Graph]:
         """Make this the default graph inside the block."""
-        builder.enter(self)
-        try:
-            yield self
-        finally:
-            builder.leave(self)
+        return FunctionBlock(self._begin_default)
 
-    @contextmanager
-    def name_scope(self, name: str | None) -> Iterator[str]:
+    def _begin_default(self, use: Use) -> Graph:
+        builder.enter(use, self)
+        return self
+
+    def name_scope(self, name: str | None) -> FunctionBlock[str]:
         """Prefix the names of the block's operations with a scope."""
-        outer = self.names.scope
-        scope = as_name(name) if name else ""
-        if scope and scope[-1] != "/":
-            self.names.check(scope, "scope")
-            scope = self.names.unique_scope(scope)
-        self.names.scope = scope = scope.removesuffix("/")
-        try:
-            yield f"{scope}/" if scope else ""
-        finally:
-            self.names.scope = outer
+        return FunctionBlock(self.names.enter, name)
 
-    @contextmanager
-    def device(self, device: DeviceRequest) -> Iterator[None]:
+    @property
+    def devices(self) -> DeviceStack:
+        """The device scopes that apply: those inside of the innermost colocation."""
+        return self._beside.innermost[1] if self._beside else self._devices
+
+    def device(self, device: DeviceRequest) -> FunctionBlock[None]:
         """Request a device for the block's operations."""
-        stack = self.devices
-        scope = stack.enter(device)
-        try:
-            yield
-        finally:
-            if self.devices is not stack:
-                raise RuntimeError("Exiting device scope without proper scope nesting.")
-            stack.exit(scope)
+        return FunctionBlock(self._begin_device, device)
+
+    def _begin_device(self, use: Use, device: DeviceRequest) -> None:
+        self.devices.enter(use, device)
 
     def has_choice(self) -> bool:
         """Tell whether there may be several devices: not known before a session opens them."""
         return True
 
-    @contextmanager
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> FunctionBlock[None]:
         """Colocate the block's operations with another; outer device scopes do not apply."""
+        return FunctionBlock(self._begin_beside, op, ignore_existing)
+
+    def _begin_beside(self, use: Use, op: Any, ignore_existing: bool) -> None:
         if op is None and not ignore_existing:
             raise ValueError(
                 "Trying to reset colocation (op is None) but ignore_existing is not True"
             )
-        before = self._colocated, self.devices
-        target = [] if op is None else [self._operation_of(op)]
-        self._colocated = target if ignore_existing else [*self._colocated, *target]
-        self.devices = DeviceStack()
-        try:
-            yield
-        finally:
-            self._colocated, self.devices = before
+        before = () if ignore_existing else self._colocated
+        target = () if op is None else (self._operation_of(op),)
+        use.set(self._beside, ((*before, *target), DeviceStack()))
 
-    @contextmanager
-    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+    @property
+    def _colocated(self) -> tuple[Operation, ...]:
+        return self._beside.innermost[0] if self._beside else ()
+
+    def control_dependencies(self, control_inputs: Any) -> FunctionBlock[None]:
         """Add control dependencies to the block's operations; None removes the outer ones."""
-        before = self._controls
+        return FunctionBlock(self._begin_waiting, control_inputs)
+
+    def _begin_waiting(self, use: Use, control_inputs: Any) -> None:
         if control_inputs is None:
-            self._controls = []
+            use.set(self._waits, ())
         else:
+            before = self._waits.innermost if self._waits else ()
             waits = [self._operation_of(item) for item in control_inputs]
-            self._controls = [*before, waits]
-        try:
-            yield
-        finally:
-            self._controls = before
+            use.set(self._waits, (*before, *waits))
 
     def _operation_of(self, item: Any) -> Operation:
         if isinstance(item, str | bytes):

@@ -10,6 +10,8 @@ import re
 import threading
 from typing import Any
 
+from berth.blocks import Stack, Use
+
 _OP_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 _INNER_NAME = re.compile(r"[A-Za-z0-9_.\\/>-]*")
 
@@ -27,7 +29,9 @@ def as_name(name: Any) -> str:
 
 
 class _Open(threading.local):
-    scope = ""
+    def __init__(self) -> None:
+        self.outer = ""
+        self.scopes: Stack[str] = Stack()
 
 
 class Names:
@@ -40,11 +44,22 @@ class Names:
     @property
     def scope(self) -> str:
         """The names of this thread's open scopes, joined by ``/``."""
-        return self._open.scope
+        scopes = self._open.scopes
+        return scopes.innermost if scopes else self._open.outer
 
-    @scope.setter
-    def scope(self, name: str) -> None:
-        self._open.scope = name
+    def begin_inside(self, scope: str) -> None:
+        """Start in a scope of the graph outside."""
+        self._open.outer = scope
+
+    def enter(self, use: Use, name: str | None) -> str:
+        """Open a scope for a block; return its name as users know it, with a slash."""
+        scope = as_name(name) if name else ""
+        if scope and scope[-1] != "/":
+            self.check(scope, "scope")
+            scope = self.unique_scope(scope)
+        scope = scope.removesuffix("/")
+        use.set(self._open.scopes, scope)
+        return f"{scope}/" if scope else ""
 
     def unique(self, name: str) -> str:
         """Return a full name that is not in use, and count it as used."""
@@ -61,7 +76,8 @@ class Names:
 
     def unique_scope(self, name: str) -> str:
         """Return a full name for a scope or a checked name, and count it as used."""
-        full = f"{self.scope}/{name}" if self.scope else name
+        scope = self.scope
+        full = f"{scope}/{name}" if scope else name
         key = full.lower()
         n_uses = self._n_uses.get(key, 0)
         self._n_uses[key] = n_uses + 1

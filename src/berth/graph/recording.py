@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Protocol
 
+from berth.blocks import FunctionBlock, Stack, Use
 from berth.ops.opdef import Attrs
 
 
@@ -40,7 +40,8 @@ class Recorder(Protocol):
 
 class _Recording(threading.local):
     def __init__(self) -> None:
-        self.tapes: tuple[Recorder, ...] = ()
+        self.blocks: Stack[tuple[Recorder, ...]] = Stack()
+        """The tapes that are active in each block that changed them."""
 
 
 _recording = _Recording()
@@ -48,27 +49,30 @@ _recording = _Recording()
 
 def active_tapes() -> tuple[Recorder, ...]:
     """Return the tapes that record this thread's operations."""
-    return _recording.tapes
+    blocks = _recording.blocks
+    return blocks.innermost if blocks else ()
 
 
-def set_active_tapes(tapes: tuple[Recorder, ...]) -> None:
-    """Set the tapes that record this thread's operations."""
-    _recording.tapes = tapes
+def set_active_tapes(use: Use, tapes: tuple[Recorder, ...]) -> None:
+    """Set the tapes that record this thread's operations, in a block."""
+    use.set(_recording.blocks, tapes)
 
 
-@contextmanager
-def stop_recording() -> Iterator[None]:
+def deactivate(tape: Recorder) -> None:
+    """Record nothing more on a tape, though its block is open."""
+    blocks = _recording.blocks
+    for use, tapes in list(blocks.items()):
+        blocks[use] = tuple(active for active in tapes if active is not tape)
+
+
+def stop_recording() -> FunctionBlock[None]:
     """Record nothing inside the block, on any tape."""
-    before, _recording.tapes = _recording.tapes, ()
-    try:
-        yield
-    finally:
-        _recording.tapes = before
+    return FunctionBlock(set_active_tapes, ())
 
 
 def watch_variable(variable: Any) -> None:
     """Let the tapes of this thread watch a variable that is being read."""
-    for tape in _recording.tapes:
+    for tape in active_tapes():
         tape.watch_read(variable)
 
 
@@ -80,5 +84,5 @@ def record(
     device: str = "",
 ) -> None:
     """Record an operation on every tape that watches one of its inputs."""
-    for tape in _recording.tapes:
+    for tape in active_tapes():
         tape.record(definition, inputs, outputs, attrs, device)

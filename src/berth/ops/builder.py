@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
+from berth.blocks import Stack, Use
 from berth.ops.opdef import Attrs, OpDef
 from berth.ops.types import Tensor
 
@@ -25,9 +26,13 @@ class Builder(Protocol):
         ...
 
 
+def _nesting_error(builder: Builder) -> Exception:
+    return AssertionError("Nesting violated for default stack of <class 'berth.Graph'> objects")
+
+
 class _Entered(threading.local):
     def __init__(self) -> None:
-        self.builders: list[Builder] = []
+        self.builders: Stack[Builder] = Stack(_nesting_error)
 
 
 _entered = _Entered()
@@ -39,40 +44,21 @@ def start_with(find_builder: Callable[[], Builder]) -> None:
     _root[:] = [find_builder]
 
 
-def enter(builder: Builder) -> None:
-    """Make a builder this thread's current one."""
-    _entered.builders.append(builder)
-
-
-def leave(builder: Builder) -> None:
-    """Undo `enter`; the builder must be the innermost."""
-    builders = _entered.builders
-    if not builders or builders[-1] is not builder:
-        raise AssertionError(
-            "Nesting violated for default stack of <class 'berth.Graph'> objects"
-        )
-    builders.pop()
-
-
-def remove(builder: Builder) -> None:
-    """Undo the last `enter` of a builder, whatever was entered since."""
-    builders = _entered.builders
-    for position in range(len(builders) - 1, -1, -1):
-        if builders[position] is builder:
-            del builders[position]
-            return
+def enter(use: Use, builder: Builder) -> None:
+    """Make a builder this thread's current one, in a block."""
+    use.set(_entered.builders, builder)
 
 
 def current() -> Builder:
     """Return the current builder of this thread."""
     builders = _entered.builders
-    return builders[-1] if builders else _root[0]()
+    return builders.innermost if builders else _root[0]()
 
 
 def apply(op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None = None) -> Tensor:
     """Apply an operation with one output in the current builder; return that output."""
     builders = _entered.builders
-    builder = builders[-1] if builders else _root[0]()
+    builder = builders.innermost if builders else _root[0]()
     result: Tensor = builder.apply(op, inputs, attrs, name)
     return result
 
@@ -91,4 +77,4 @@ def is_entered() -> bool:
 def entered() -> Builder | None:
     """Return the innermost builder that this thread has entered, if any."""
     builders = _entered.builders
-    return builders[-1] if builders else None
+    return builders.innermost if builders else None

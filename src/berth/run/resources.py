@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 
+from berth.blocks import FunctionBlock, Use
 from berth.devices.device import Device
 from berth.errors import OutOfMemoryError
 from berth.plan.plan import Plan
@@ -66,13 +66,12 @@ class Resources:
             self.pool.close()
 
 
-@contextmanager
-def no_collection() -> Iterator[None]:
+def no_collection() -> FunctionBlock[None]:
     """Hold the garbage collector off while many objects are made, and all of them kept."""
-    was_enabled = gc.isenabled()
-    try:
-        gc.disable()  # inside: an interrupt right after it must not leave it off
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+    return FunctionBlock(_stop_collecting)
+
+
+def _stop_collecting(use: Use) -> None:
+    if gc.isenabled():
+        use.at_end(gc.enable, [()])
+        gc.disable()  # last: an interrupt right after it must not leave it off

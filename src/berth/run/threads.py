@@ -10,14 +10,15 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
+
+from berth.blocks import FunctionBlock, Stack, Use
 
 _SET_LOCAL = ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local64_")
 
@@ -32,7 +33,8 @@ def n_cores() -> int:
 class _Share(threading.local):
     """How many threads the current one may use, itself included."""
 
-    n_threads: int | None = None
+    def __init__(self) -> None:
+        self.blocks: Stack[int] = Stack()
 
 
 _share = _Share()
@@ -40,21 +42,22 @@ _share = _Share()
 
 def my_threads(most: int) -> int:
     """Return how many threads this one may use now."""
-    return most if _share.n_threads is None else min(most, _share.n_threads)
+    blocks = _share.blocks
+    return min(most, blocks.innermost) if blocks else most
 
 
-@contextmanager
-def share_cores(n_threads: int) -> Iterator[None]:
+def share_cores(n_threads: int) -> FunctionBlock[None]:
     """Let this thread's work use that many cores, BLAS included."""
-    outer, _share.n_threads = _share.n_threads, n_threads
+    return FunctionBlock(_begin_share, n_threads)
+
+
+def _begin_share(use: Use, n_threads: int) -> None:
+    use.set(_share.blocks, n_threads)
     set_local = _blas_setter()
-    before = set_local(n_threads) if set_local else 0
-    try:
-        yield
-    finally:
-        _share.n_threads = outer
-        if set_local:
-            set_local(before)
+    if set_local:
+        before: list[tuple[int]] = []
+        use.at_end(set_local, before)
+        before.extend(zip(map(set_local, (n_threads,)), strict=False))
 
 
 @lru_cache(maxsize=1)

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from types import TracebackType
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
+from berth.blocks import Block, FunctionBlock, Stack, Use
 from berth.errors import InvalidArgumentError, NotFoundError
 from berth.front.context import context
 from berth.front.options import device_options
 from berth.graph.default_graph import get_default_graph
-from berth.graph.default_session import enter_session, leave_session, remove_session
+from berth.graph.default_session import enter_session
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
@@ -283,44 +282,32 @@ class BaseSession:
         """Free the memory of plans that no run is using."""
         self._engine.drop_idle()
 
-    @contextmanager
-    def as_default(self) -> Iterator[BaseSession]:
+    def as_default(self) -> FunctionBlock[BaseSession]:
         """Make this the default session inside the block, and do not close it afterwards."""
-        enter_session(self)
-        try:
-            yield self
-        finally:
-            leave_session(self)
+        return FunctionBlock(enter_session, self)
 
 
 @public_v1("Session")
-class Session(BaseSession):
+class Session(BaseSession, Block["Session"]):
     """Runs a graph on devices. As a context manager: the default session, closed at the end."""
 
     def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
         super().__init__(target, graph, config)
-        self._is_entered = False
+        self._blocks: Stack[None] = Stack()
 
-    def __enter__(self) -> Session:
-        if self._is_entered:
+    def _begin(self, use: Use) -> Session:
+        if self._blocks:
             raise RuntimeError(
                 "Session context managers are not re-entrant. Use `Session.as_default()` if "
                 "you want to enter a session multiple times."
             )
-        self._is_entered = True
-        builder.enter(self.graph)
-        enter_session(self)
+        use.set(self._blocks, None)
+        builder.enter(use, self.graph)
+        enter_session(use, self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        leave_session(self)
-        builder.leave(self.graph)
-        self._is_entered = False
+    def _finish(self, use: Use) -> None:
+        use.end()
         self.close()
 
 
@@ -349,17 +336,15 @@ class InteractiveSession(BaseSession):
                 "session(s). Please use `tf.Session()` if you intend to productionize."
             )
         InteractiveSession._n_active += 1
-        self._has_graph = graph is not None
-        if self._has_graph:
-            builder.enter(self.graph)
-        enter_session(self)
+        self._use = Use()
+        if graph is not None:
+            builder.enter(self._use, graph)
+        enter_session(self._use, self)
 
     def _retire(self) -> None:
         # Sessions of a shell are closed in any order.
         InteractiveSession._n_active -= 1
-        remove_session(self)
-        if self._has_graph:
-            builder.remove(self.graph)
+        self._use.drop()
 
 
 def _check_arguments(target: Any, graph: Any, config: Any) -> None:

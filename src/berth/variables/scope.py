@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from functools import partial
-from types import TracebackType
 from typing import Any
 
+from berth.blocks import Block, Stack, Use
 from berth.dtypes import DType, as_dtype
 from berth.graph.default_graph import get_default_graph
 from berth.graph.graph import Graph
@@ -28,7 +27,7 @@ from berth.variables.variable import VariableAggregation, VariableSynchronizatio
 
 
 @public_v1("variable_scope")
-class variable_scope:
+class variable_scope(Block[VariableScope]):
     """Variable scope: a prefix for the names of variables, and defaults for them.
 
     The names of operations go into a name scope of that name, or of that name and a number.
@@ -80,53 +79,46 @@ class variable_scope:
             "use_resource": use_resource,
         }
         self._options = {name: value for name, value in options.items() if value is not None}
-        self._open: ExitStack | None = None
+        self._inside: Stack[tuple[VariableStore, str]] = Stack()
+        """Where names are free again after a use."""
 
-    def __enter__(self) -> VariableScope:
-        with ExitStack() as stack:
-            graph = self._graph or get_default_graph()
-            if self._graph is not None:
-                stack.enter_context(graph.as_default())
-            entered = self._enter(graph, stack)
-            self._open = stack.pop_all()
-            return entered
+    def _begin(self, use: Use) -> VariableScope:
+        graph = self._graph or get_default_graph()
+        if self._graph is not None:
+            use.enter(graph.as_default())
+        return self._enter(graph, use)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        assert self._open is not None
-        self._open.close()
+    def _finish(self, use: Use) -> None:
+        store, name = self._inside.get(use, (None, ""))
+        use.end()
+        if store is not None:  # if it is interrupted, later default names get higher numbers
+            store.forget_inside(name)
 
-    def _enter(self, graph: Graph, stack: ExitStack) -> VariableScope:
+    def _enter(self, graph: Graph, use: Use) -> VariableScope:
         store, given = get_store(graph), self._given
         if given is None:
             if self._reuse:
                 raise ValueError("reuse=True cannot be used without a name_or_scope")
             given = store.unique_scope(str(self._default_name))
-            self._open_name_scope(graph, str(self._default_name), stack)
+            self._open_name_scope(graph, str(self._default_name), use)
         elif isinstance(given, VariableScope):
-            self._open_name_scope(graph, given.name.rpartition("/")[2], stack)
+            self._open_name_scope(graph, given.name.rpartition("/")[2], use)
         elif isinstance(given, str):
-            self._open_name_scope(graph, given, stack)
+            self._open_name_scope(graph, given, use)
         else:
             raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
         here = graph.get_name_scope()
         scope = self._make(store, given, f"{here}/" if here else "")
-        stack.callback(_leave, store, store.scope, scope)
-        store.enter(scope.name)
+        store.enter(use, scope)
         if isinstance(given, VariableScope):
-            stack.callback(setattr, store, "n_uses", dict(store.n_uses))
+            store.restore_uses(use)
         else:
-            stack.callback(store.forget_inside, scope.name)
-        store.scope = scope
+            use.set(self._inside, (store, scope.name))
         return scope
 
-    def _open_name_scope(self, graph: Graph, name: str, stack: ExitStack) -> None:
+    def _open_name_scope(self, graph: Graph, name: str, use: Use) -> None:
         if name and self._opens_name_scope:
-            stack.enter_context(graph.name_scope(name))
+            graph.names.enter(use, name)
 
     def _make(
         self, store: VariableStore, given: VariableScope | str, name_scope: str
@@ -150,12 +142,6 @@ class variable_scope:
             constraint=self._constraint,
             **options,
         )
-
-
-def _leave(store: VariableStore, before: VariableScope, scope: VariableScope) -> None:
-    if store.scope is not scope:
-        raise RuntimeError("Improper nesting of variable_scope.")
-    store.scope = before
 
 
 def _chained(inner: Any, outer: Any) -> Any:

@@ -14,6 +14,7 @@ import threading
 from enum import Enum
 from typing import Any
 
+from berth.blocks import Stack, Use
 from berth.dtypes import DType, as_dtype, float32
 from berth.graph.default_graph import get_default_graph
 from berth.graph.graph import Graph
@@ -135,7 +136,10 @@ class _Position(threading.local):
     """The current variable scope of one thread in a graph."""
 
     def __init__(self) -> None:
-        self.scope = VariableScope(False)
+        self.outermost = VariableScope(False)
+        self.blocks: Stack[VariableScope] = Stack(
+            lambda _: RuntimeError("Improper nesting of variable_scope.")
+        )
         self.n_uses: dict[str, int] = {}
         """How often each scope was entered, for the numbers of default names."""
 
@@ -151,24 +155,22 @@ class VariableStore:
     @property
     def scope(self) -> VariableScope:
         """This thread's current scope."""
-        return self._position.scope
-
-    @scope.setter
-    def scope(self, scope: VariableScope) -> None:
-        self._position.scope = scope
+        position = self._position
+        return position.blocks.innermost if position.blocks else position.outermost
 
     @property
     def n_uses(self) -> dict[str, int]:
         """How often this thread entered each scope."""
         return self._position.n_uses
 
-    @n_uses.setter
-    def n_uses(self, n_uses: dict[str, int]) -> None:
-        self._position.n_uses = n_uses
+    def enter(self, use: Use, scope: VariableScope) -> None:
+        """Make a scope this thread's current one, in a block, and count that."""
+        self.n_uses[scope.name] = self.n_uses.get(scope.name, 0) + 1
+        use.set(self._position.blocks, scope)
 
-    def enter(self, name: str) -> None:
-        """Count a scope as entered."""
-        self.n_uses[name] = self.n_uses.get(name, 0) + 1
+    def restore_uses(self, use: Use) -> None:
+        """Count again as now when the block ends."""
+        use.at_end(setattr, [(self._position, "n_uses", dict(self.n_uses))])
 
     def forget_inside(self, name: str) -> None:
         """Reset the counts of the scopes inside of one: it may be entered again."""
