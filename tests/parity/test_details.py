@@ -257,3 +257,78 @@ def test_stride_of_a_shrunk_axis_is_not_negative():
         tf2.strided_slice(x, [0, 0], [1, 2], [-1, 1], shrink_axis_mask=1)
     with tf.Graph().as_default(), pytest.raises(ValueError, match=message):
         tf.strided_slice([1.0, 2.0], [0], [1], [-1], shrink_axis_mask=1)
+
+
+# --- what GPUs hold -------------------------------------------------------------------------
+
+# The types of TensorFlow's registered kernels: VarHandleOp has none for int32 and strings,
+# VariableV2 has none for other small integers either.
+ON_GPUS = {
+    True: "float16 float32 float64 complex64 complex128 bool int8 int16 int64 uint8 uint32",
+    False: "float16 float32 float64 complex64 complex128 bool int64 uint32",
+}
+NOT_ON_GPUS = {True: "int32", False: "int32 int8 int16 uint8 uint16 uint64"}
+
+
+@pytest.mark.parametrize("use_resource", [True, False], ids=["resource", "reference"])
+def test_variables_are_on_gpus_by_their_types(sim, use_resource):
+    sim("1xT4")
+    soft = tf.ConfigProto(allow_soft_placement=True)
+    types = [(name, "GPU:0") for name in ON_GPUS[use_resource].split()]
+    types += [(name, "CPU:0") for name in NOT_ON_GPUS[use_resource].split()]
+    with tf.Graph().as_default():
+        with tf.device("/gpu:0"):
+            made = {
+                tf.Variable(np.zeros((), name), use_resource=use_resource): device
+                for name, device in types
+            }
+        with tf.Session(config=soft) as session:
+            with pytest.warns(UserWarning, match="Soft placement moved"):
+                session.run([tf.global_variables_initializer(), list(made)])
+            placed = {v: session.placements()[v.op.name].rpartition(":")[0][-3:] for v in made}
+            assert placed == {variable: device[:3] for variable, device in made.items()}
+            for variable in made:
+                assert session.run(variable) == 0
+
+
+@pytest.mark.parametrize("use_resource", [True, False], ids=["resource", "reference"])
+def test_gpus_have_no_int32_variables(sim, graph, use_resource):
+    sim("1xT4")
+    with tf.device("/gpu:0"):
+        variable = tf.Variable(0, use_resource=use_resource)
+    with (
+        tf.Session() as session,
+        pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign a device"),
+    ):
+        session.run(variable.initializer)
+
+
+@pytest.mark.usefixtures("eager")
+def test_eager_int32_variables_are_on_the_cpu(sim):
+    sim("1xT4")
+    with tf2.device("/gpu:0"):
+        assert tf2.Variable(0).device.endswith("CPU:0")
+        assert tf2.Variable(0.0).device.endswith("GPU:0")
+        count = tf2.Variable(1)
+        count.assign_add(1)
+        assert tf2.function(lambda: count + 1)().numpy() == 3
+        tf2.config.set_soft_device_placement(False)
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            tf2.Variable(0, name="v")
+    assert first_line(caught.value).startswith("Could not satisfy device specification")
+    assert first_line(caught.value).endswith("[Op:VarHandleOp] name: v/")
+
+
+def test_soft_placement_without_gpus_is_one_line(graph, recwarn, caplog):
+    with tf.device("/gpu:0"):
+        variables = [tf.Variable(1.0, use_resource=kind) for kind in (True, False)]
+    soft = tf.ConfigProto(allow_soft_placement=True)
+    with tf.Session(config=soft) as session:
+        session.run(tf.global_variables_initializer())
+        session.run(variables)
+    [warning] = recwarn.list
+    assert str(warning.message) == (
+        "Soft placement runs operations on the CPU, since there is no /device:GPU:0 here; "
+        "berth.why() tells the reason of each."
+    )
+    assert caplog.messages == []

@@ -73,7 +73,7 @@ def test_soft_placement_moves_variables_last():
     placement = place(graph.ops, K40, soft=True)
     assert short_names(placement) == {"r": "CPU:0", "v": "CPU:0"}
     [message] = placement.messages
-    assert message.level == logging.WARNING
+    assert message.level == logging.INFO  # in the placement log; TensorFlow warns by it
     assert message.text == (
         "Failed to place the graph without changing the devices of some resources. Some of the operations (that had to be colocated with resource generating operations) are not supported on the resources' devices. Current candidate devices are [\n"
         f"  {CPU_0}].\n"

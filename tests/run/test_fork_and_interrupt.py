@@ -278,8 +278,8 @@ def test_reset_session_leaves_with_blocks(sim):
 def test_reset_interactive_session_is_closed():
     """Closing it ends its being the default, as ever (§8.1)."""
     program = """
-import berth
 import berth.compat.v1 as tf
+import berth
 x = tf.constant(2.0)
 session = tf.InteractiveSession()
 berth.reset()

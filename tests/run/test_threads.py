@@ -252,7 +252,7 @@ def test_errors_stay_in_their_threads():
 def test_an_error_stops_the_run_once():
     divisor = tf.placeholder(tf.int32, [])
     with tf.device("/gpu:1"):
-        count = tf.Variable(0)
+        count = tf.Variable(0, dtype=tf.int64)
         failing = tf.floordiv(60, divisor)
     with tf.device("/gpu:0"):
         busy = tf.reduce_sum(tf.range(1000) * divisor)

@@ -20,6 +20,7 @@ from berth.graph.expect import Expectation, current_expectation
 from berth.lru import LRUCache
 from berth.ops.arrays.array import CONST
 from berth.ops.opdef import Attrs, Kernel, OpDef
+from berth.ops.state.variables import HANDLE
 from berth.plan.candidates import Candidates, by_priority
 
 if TYPE_CHECKING:
@@ -193,10 +194,9 @@ class Placer:
     def device_for_variable(self, dtype: DType, name: str) -> Device:
         """Return the device that a variable made now would be on."""
         try:
-            device = self.device_for(dtype)
+            device = self._choose(HANDLE, dtype).device
         except InvalidArgumentError as error:
-            message = f"{error.message} [Op:VarHandleOp] name: {name}/"
-            raise InvalidArgumentError(None, None, message) from None
+            raise InvalidArgumentError(None, None, f"{error.message}{name}/") from None
         if self._switches.log_placement:
             log_execution("VarHandleOp", device)
             log_execution("AssignVariableOp", device)

@@ -223,7 +223,7 @@ class _Placer:
                 group.requested, group.types, group.assigned, group.resource
             )
             if group.found.moves_resource:
-                self._log(logging.WARNING, errors.moved_resource(group, self._placement))
+                self._log(logging.INFO, errors.moved_resource(group, self._placement))
         return group.found
 
     def _input_to_follow(self, op: Operation) -> Operation | None:

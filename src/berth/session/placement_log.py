@@ -28,6 +28,8 @@ class PlacementLog:
 
     def __init__(self, devices: Sequence[Device], is_on: bool) -> None:
         self._is_on = is_on
+        self._devices = devices
+        self._is_warned = False
         self._logged: set[Operation] = set()
         self._requests: LRUCache[Any, bool] = LRUCache("logged placements", MAX_REQUESTS)
         if is_on:
@@ -71,6 +73,9 @@ class PlacementLog:
         moved = [op for op in placement.moved if op in here]
         if not moved:
             return
+        if all(device.is_host for device in self._devices):
+            self._warn_of_missing_devices(moved)
+            return
         lines = [
             f"{op.name} ({op.type}) at {op.where.place}: asked for {op.device}, runs on "
             f"{placement.devices[op].short_name}"
@@ -84,6 +89,19 @@ class PlacementLog:
                 *lines[:10],
                 *more,
             ),
+            BerthWarning,
+            stacklevel=call_site().frames_up + 1,
+        )
+
+    def _warn_of_missing_devices(self, moved: Sequence[Operation]) -> None:
+        """Warn once, and in one line: with CPUs alone each request says the same."""
+        if self._is_warned:
+            return
+        self._is_warned = True
+        asked = ", ".join(sorted({op.device for op in moved}))
+        warnings.warn(
+            f"Soft placement runs operations on the CPU, since there is no {asked} here; "
+            "berth.why() tells the reason of each.",
             BerthWarning,
             stacklevel=call_site().frames_up + 1,
         )

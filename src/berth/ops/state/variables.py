@@ -14,7 +14,19 @@ import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from berth.dtypes import ALL, NUMBERS, bool_, resource
+from berth.backends.kinds import DEVICE_TYPES, HOST_TYPE
+from berth.dtypes import (
+    ALL,
+    COMPLEX,
+    FLOATING,
+    NUMBERS,
+    DType,
+    bool_,
+    int32,
+    int64,
+    resource,
+    uint32,
+)
 from berth.errors import OutOfRangeError
 from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import (
@@ -23,15 +35,17 @@ from berth.ops.opdef import (
     Attrs,
     Bind,
     Call,
+    Kernel,
     Launch,
     OpDef,
     OutputType,
     Source,
     Typed,
     all_devices,
+    host_only,
     variable_of,
 )
-from berth.ops.rules import INDEX, all_devices_but_strings, bind_nothing, merge_dims
+from berth.ops.rules import INDEX, ON_DEVICES, all_devices_but_strings, bind_nothing, merge_dims
 from berth.ops.shape import Dims, bracketed
 
 
@@ -43,11 +57,21 @@ def _handle_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     return ((resource, ()),)
 
 
+HANDLES_ON_DEVICES = tuple(dtype for dtype in ON_DEVICES if dtype is not int32)
+REFERENCES_ON_DEVICES = (*FLOATING, *COMPLEX, bool_, uint32, int64)
+"""The types for which TensorFlow has variables on GPUs. It keeps int32 on the host."""
+
+
+def _kernels(on_devices: Sequence[DType]) -> list[Kernel]:
+    types = {kind: ALL if kind == HOST_TYPE else tuple(on_devices) for kind in DEVICE_TYPES}
+    return [Kernel(kind, bind_nothing, dtypes) for kind, dtypes in types.items()]
+
+
 VARIABLE = OpDef(
     "VariableV2",
     "",
     _reference_type,
-    kernels=all_devices(bind_nothing),
+    kernels=_kernels(REFERENCES_ON_DEVICES),
     is_stateful=True,
     source=Source.VARIABLE,
     gradient=NOT_DIFFERENTIABLE,
@@ -57,7 +81,7 @@ HANDLE = OpDef(
     "VarHandleOp",
     "",
     _handle_type,
-    kernels=all_devices(bind_nothing),
+    kernels=_kernels(HANDLES_ON_DEVICES),
     is_stateful=True,
     source=Source.VARIABLE,
     gradient=NOT_DIFFERENTIABLE,
@@ -278,7 +302,7 @@ def _counter(name: str, variable: str) -> OpDef:
         variable,
         _count_type,
         types={"T": INDEX},
-        kernels=all_devices(_bind_count),
+        kernels=host_only(_bind_count),
         is_stateful=True,
         access=Access.UPDATE,
         gradient=NOT_DIFFERENTIABLE,
