@@ -162,15 +162,10 @@ def test_scope_is_left_when_its_body_fails(sim):
 
 def test_machine_of_a_session_stays(sim):
     sim("1xT4")
-<<<<<<< HEAD
     graph = v1.Graph()
     with graph.as_default():
         x = v1.constant([1.0])
     with v1.Session(graph=graph) as session:
-=======
-    with v1.Graph().as_default(), v1.Session() as session:
-        x = v1.constant([1.0])
->>>>>>> dbe86d5 (Keep int32 variables off GPUs as TensorFlow does, and warn of soft placement without GPUs in one line)
         with pytest.raises(RuntimeError, match="cannot be changed after") as refused:
             tf.simulate("2xT4")
         assert "test_context.py:" in str(refused.value)
