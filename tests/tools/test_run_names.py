@@ -222,11 +222,17 @@ print(timeline is tf.python.client.timeline, device_lib.list_local_devices()[0].
 print([hasattr(tf, name) for name in ("keras", "Session", "no", "Print", "_private", "__no__")])
 print("constant" in dir(tf), [name for name in dir(tf) if name.startswith("_")], getattr(tf, "keras", 5))
 for text in ("import tensorflow.keras", "from tensorflow import keras", "from tensorflow.keras import layers",
-             "from tensorflow.python.framework import ops", "from tensorflow.nn import no"):
+             "from tensorflow.python.tpu import tpu", "from tensorflow.nn import no"):
     try:
         exec(text)
     except ImportError as error:
         print(type(error).__name__, str(error).splitlines()[0])
+from tensorflow.python.framework import ops, dtypes
+from tensorflow.python.platform import tf_logging
+import tensorflow.python.ops.math_ops as math_ops
+print(ops.Graph is tf1.Graph, dtypes.float32 is tf.float32, tf_logging.info is tf1.logging.info, math_ops.add is tf.add)
+found = importlib.util.find_spec
+print(found("tensorflow.keras"), found("tensorflow.python.tpu"), found("tensorflow.nn").name, found("tensorflow.python.ops.nn").name)
 space = {}
 exec("from tensorflow import *", space)
 print(space["constant"] is tf.constant, "Session" in space, "__version__" in space)
@@ -245,8 +251,10 @@ print(space["constant"] is tf.constant, "Session" in space, "__version__" in spa
         "ModuleNotFoundError No module named 'tensorflow.keras'\n"
         "ModuleNotFoundError No module named 'tensorflow.keras'\n"
         "ModuleNotFoundError No module named 'tensorflow.keras'\n"
-        "ModuleNotFoundError No module named 'tensorflow.python.framework'\n"
+        "ModuleNotFoundError No module named 'tensorflow.python.tpu'\n"
         "ModuleNotFoundError No module named 'tensorflow.nn.no'\n"
+        "True True True True\n"
+        "None None tensorflow.nn tensorflow.python.ops.nn\n"
         "True False False\n"
     )
 

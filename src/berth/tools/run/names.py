@@ -16,6 +16,8 @@ from typing import Literal, NamedTuple
 from berth import compat
 from berth.errors import did_you_mean
 from berth.missing import instead_of
+from berth.tools.run import internal_modules
+from berth.tools.run.module_names import public_names
 
 ROOT = "tensorflow"
 API = Literal["v1", "v2"]
@@ -25,14 +27,11 @@ VERSIONS: dict[API, str] = {"v1": "1.15.5", "v2": "2.21.0"}
 _ELSEWHERE: dict[str, Callable[[], ModuleType]] = {
     "compat.v1": lambda: compat.v1,
     "compat.v2": lambda: import_module("berth"),
-    "python.client.device_lib": lambda: import_module("berth.device_lib"),
-    "python.client.timeline": lambda: import_module("berth.timeline"),
-    "core.protobuf.config_pb2": lambda: compat.v1,
 }
 """Modules that are not attributes of the API's root, or differ from that attribute."""
 _API_ROOTS = {"v1": _ELSEWHERE["compat.v1"], "v2": _ELSEWHERE["compat.v2"]}
 # `compat.v1` as an attribute: to import it would make this a program of TensorFlow 1.
-_FOLDERS = {path.rpartition(".")[0] for path in _ELSEWHERE} | {"python", "core"}
+_FOLDERS = {"compat", *internal_modules.FOLDERS}
 """Modules that only hold others."""
 _ROOTS = ("", "compat.v1", "compat.v2")
 """Paths of the APIs' root modules."""
@@ -65,6 +64,8 @@ def module_at(api: API, path: str) -> ModuleType | None:
     """
     if path in _ELSEWHERE:
         return _ELSEWHERE[path]()
+    if path in internal_modules.PATHS:
+        return internal_modules.internal_module(path)
     if not path:
         return _API_ROOTS[api]()
     around, _, last = path.rpartition(".")
@@ -99,18 +100,6 @@ def version_names(api: API, path: str) -> dict[str, str]:
 def is_folder(path: str) -> bool:
     """Tell whether a module only holds others."""
     return path in _FOLDERS
-
-
-def public_names(module: ModuleType) -> list[str]:
-    """List the public names of a module."""
-    listed: list[str] | None = getattr(module, "__all__", None)
-    if listed is not None:
-        return listed
-    return [
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
-    ]
 
 
 class Found(NamedTuple):

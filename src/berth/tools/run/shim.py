@@ -8,26 +8,20 @@ instead. Modules below are imported when they are asked for, by attribute too.
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, cast
 
 from berth.callsite import call_site
 from berth.eager.mode import start_with_graphs
 from berth.errors import explain
 from berth.front.context import context
-from berth.tools.run.names import (
-    API,
-    ROOT,
-    is_folder,
-    module_at,
-    nearest,
-    public_names,
-    version_names,
-)
+from berth.tools.run.module_names import public_names
+from berth.tools.run.names import API, ROOT, is_folder, module_at, nearest, version_names
 
 
 class Shim(ModuleType):
@@ -83,6 +77,8 @@ class _Finder:
             return None
         place = name[len(ROOT) + 1 :]
         if not is_folder(place) and module_at(self._api, place) is None:
+            if _is_only_asked():
+                return None
             raise ModuleNotFoundError(_complaint(f"No module named {name!r}", self._api, place))
         return ModuleSpec(name, cast(Any, self), is_package=True)
 
@@ -92,6 +88,16 @@ class _Finder:
     def exec_module(self, module: ModuleType) -> None:
         assert isinstance(module, Shim), "what `create_module` has made"
         module.provide(self._api, module._place)
+
+
+def _is_only_asked() -> bool:
+    """Tell whether a module is looked for by `importlib.util.find_spec`, not imported."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_name in ("_find_spec", "find_spec"):
+        if frame.f_code is importlib.util.find_spec.__code__:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def become_tensorflow(module: ModuleType) -> None:
