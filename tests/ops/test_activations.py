@@ -12,7 +12,7 @@ import berth.compat.v1 as tf
 from berth.autodiff.backprop import gradients
 from berth.ops.elementwise import sigmoid
 from berth.ops.nn import activations, bias, dropout, softplus
-from tests.ops.calls import run, sample
+from tests.ops.calls import bind, run, sample
 from tests.ops.formulas import FORMULAS, SELU_ALPHA, SELU_SCALE
 from tests.ops.gradient_checks import (
     CPU,
@@ -278,6 +278,18 @@ def test_biases_have_gradients(shape, data_format):
     n_channels = shape[1]
     x, b = sample("f8", shape), sample("f8", (n_channels,), 1)
     check_gradient(lambda x, b: bias.bias_add(x, b, data_format) ** 2, x, b, order=2, rtol=1e-5)
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+def test_bias_is_added_by_several_threads(data_format, monkeypatch):
+    monkeypatch.setattr(bias, "_FEW", 0)
+    x, b = np.arange(5 * 3 * 2 * 3.0).reshape(5, 3, 2, 3), np.array([10.0, 20.0, 30.0])
+    (function, arguments), [found] = bind(
+        bias.BIAS_ADD, [x, b], {"data_format": data_format}, n_threads=3
+    )
+    function(*arguments)
+    along = b if data_format == "NHWC" else b[:, None, None]
+    assert np.array_equal(found, x + along)
 
 
 def test_layers_multiply_add_and_bend():

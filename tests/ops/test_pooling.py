@@ -90,6 +90,7 @@ def n_threads(request, monkeypatch):
     if request.param > 1:
         monkeypatch.setattr(pooling_slices, "FEW", 0)
         monkeypatch.setattr(pooling_slices, "AT_ONCE", 1)
+        monkeypatch.setattr(lrn_module, "FEW", 0)
         monkeypatch.setattr(lrn_module, "AT_ONCE", 8)
     return request.param
 

@@ -139,7 +139,7 @@ def _relu_grad(xp: Any, attrs: Attrs) -> Callable[..., None]:
     def function(gradients: Any, features: Any, out: Any) -> None:
         xp.multiply(gradients, features > 0, out)
 
-    return in_blocks(function, 2**16)  # the intermediate is a boolean mask: larger blocks
+    return in_blocks(function, 2**18)  # the intermediate is a boolean mask: larger blocks
 
 
 def _relu_grad_gradient(op: RecordedOp, grad: Tensor) -> Any:

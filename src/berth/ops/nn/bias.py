@@ -17,13 +17,15 @@ from berth.ops.compose import convert, is_eager, scope, type_of
 from berth.ops.elementwise.sigmoid import relu
 from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.linalg.matmul import matmul
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, all_devices
 from berth.ops.rules import ShapeMismatch
 from berth.ops.shape import Dims, bracketed
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1
 
 _SUMMED_BY_BLAS = (float32, float64)
+_FEW = 2**19
+"""Below this number of elements, a second thread is not worth its start."""
 
 
 def channels_first(data_format: str | None) -> bool:
@@ -75,11 +77,15 @@ def _biased_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     return ((value.dtype.base_dtype, (*dims[:axis], size, *dims[axis + 1 :])),)
 
 
-def _bind_add(launch: Launch) -> Call:
-    value, bias = launch.inputs
+def _bind_add(launch: Launch) -> Call | Parts:
+    (value, bias), out, add = launch.inputs, launch.outputs[0], launch.xp.add
     if launch.attrs["data_format"] == "NCHW":
         bias = bias.reshape((-1, *(1 for _ in value.shape[2:])))
-    return launch.xp.add, (value, bias, launch.outputs[0])
+    if launch.n_threads == 1 or value.size < _FEW:
+        return add, (value, bias, out)
+    share = -(-len(value) // launch.n_threads)
+    parts = [slice(n, n + share) for n in range(0, len(value), share)]
+    return Parts([(add, (value[part], bias, out[part])) for part in parts])
 
 
 BIAS_ADD = OpDef(

@@ -30,8 +30,11 @@ from berth.ops.rules import check_rank, merge_dims
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public
 
-AT_ONCE = 2**16
-"""About how many elements are worked on at a time."""
+AT_ONCE = 2**18
+"""About how many elements are worked on at a time: few enough for the cache, and enough that
+threads seldom meet at the interpreter's lock."""
+FEW = 2**16
+"""Up to this number of elements, a second thread is not worth its start."""
 TYPES = (float16, float32, float64)
 """TensorFlow has no kernel for float64; a check of gradients wants one."""
 
@@ -59,7 +62,7 @@ class _Division(NamedTuple):
 
 
 def _divide(n_rows: int, n_channels: int, n_threads: int) -> _Division:
-    if n_rows * n_channels <= AT_ONCE:
+    if n_rows * n_channels <= FEW:
         n_threads = 1
     share = max(-(-n_rows // n_threads), 1)
     n_pieces = -(-share // max(AT_ONCE // max(n_channels, 1), 1))

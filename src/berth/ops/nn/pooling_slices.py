@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from berth.ops.nn.windows import Windows, channel_axis, spatial_axes, windows_of
 from berth.ops.opdef import Attrs, Call, Parts, make_calls
 
-AT_ONCE = 2**18
-"""About how many elements of the input are worked on at a time."""
+AT_ONCE = 2**20
+"""About how many elements of the input are worked on at a time: threads that make short calls
+meet at the interpreter's lock, and that takes longer than memory beyond the cache."""
 FEW = 2**15
 """Below this number of elements, a second thread is not worth its start."""
 
