@@ -23,6 +23,9 @@ SOURCES = Path(berth.__file__).parent
 BEGIN = "# --- written by dev/make_api.py: make api\n# isort: split"
 END = "# --- end"
 V1 = "compat.v1"
+ROOTS = ("berth", "berth.compat.v1")
+LAZY = ("berth.data.", "berth.layers.", "berth.summary.", "berth.train.")
+"""What the root modules import when a name is first used: most programs need few of these."""
 
 
 def load_everything() -> None:
@@ -64,16 +67,31 @@ def names_of(module: str) -> dict[str, PublicName]:
 
 def written(module: str) -> str:
     """Return what stands between the two lines of a public module."""
-    names = names_of(module)
-    imports = [
-        f"from {each.module} import {each.attribute} as {name}"
-        if each.attribute != name
-        else f"from {each.module} import {name}"
-        for name, each in names.items()
-        if each.module != module
-    ]
-    listed = "".join(f"    {name!r},\n" for name in sorted(names))
-    return "\n".join([*sorted(imports), "", f"__all__ = [\n{listed}]", ""])
+    names = {n: each for n, each in names_of(module).items() if each.module != module}
+    lazy = {
+        name: each
+        for name, each in sorted(names.items())
+        if module in ROOTS and each.module.startswith(LAZY)
+    }
+    imports = sorted(import_of(name, each) for name, each in names.items() if name not in lazy)
+    listed = "".join(f"    {name!r},\n" for name in sorted(names_of(module)))
+    text = [*imports, "", f"__all__ = [\n{listed}]", ""]
+    if module in ROOTS:
+        places = "".join(
+            f"    {name!r}: ({each.module!r}, {each.attribute!r}),\n"
+            for name, each in lazy.items()
+        )
+        text += [f"_LAZY_NAMES: _LazyNames = {{\n{places}}}", ""]
+    if lazy:
+        checked = sorted(import_of(name, each, exported=True) for name, each in lazy.items())
+        text += ["if TYPE_CHECKING:", *(f"    {line}" for line in checked), ""]
+    return "\n".join(text)
+
+
+def import_of(name: str, each: PublicName, exported: bool = False) -> str:
+    """Write the import of a name; a checker takes ``as`` to mean that it is exported."""
+    renamed = exported or each.attribute != name
+    return f"from {each.module} import {each.attribute}" + (f" as {name}" if renamed else "")
 
 
 def current(path: Path) -> str:

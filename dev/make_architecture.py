@@ -42,8 +42,10 @@ ABOUT = {
     "functions": "tf.function",
     "session": "sessions, feeds, fetches",
     "public": "berth, berth.compat.v1, config",
-    "train": "training helpers",
-    "data": "input pipelines",
+    "data": "input pipelines, records",
+    "layers": "layers, losses, metrics",
+    "summary": "event files for TensorBoard",
+    "train": "optimizers, checkpoints",
     "keras": "Keras support",
     "tools": "the berth command",
 }

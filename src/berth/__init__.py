@@ -8,6 +8,8 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from berth import config, debugging, dtypes, errors, math
+from berth.missing import LazyNames as _LazyNames
+from berth.missing import load_lazily as _load_lazily
 
 # --- written by dev/make_api.py: make api
 # isort: split
@@ -384,20 +386,25 @@ __all__ = [
     "zeros_initializer",
     "zeros_like",
 ]
+
+_LAZY_NAMES: _LazyNames = {}
 # --- end
 
 if TYPE_CHECKING:
     from berth import (
         bitwise,
         compat,
+        data,
         device_lib,
         experimental,
         initializers,
+        io,
         linalg,
         nest,
         nn,
         random,
         strings,
+        summary,
         sysconfig,
         test,
         timeline,
@@ -410,18 +417,21 @@ __all__ += [
     "bitwise",
     "compat",
     "config",
+    "data",
     "debugging",
     "device_lib",
     "dtypes",
     "errors",
     "experimental",
     "initializers",
+    "io",
     "linalg",
     "math",
     "nest",
     "nn",
     "random",
     "strings",
+    "summary",
     "sysconfig",
     "test",
     "timeline",
@@ -431,33 +441,40 @@ __all__ += [
 _LAZY_MODULES = (
     "bitwise",
     "compat",
+    "data",
     "device_lib",
     "experimental",
     "initializers",
+    "io",
     "linalg",
     "nest",
     "nn",
     "random",
     "strings",
+    "summary",
     "sysconfig",
     "test",
     "timeline",
     "train",
 )
-_NOT_YET = ("data", "distribute", "estimator", "image", "io", "keras", "optimizers")
+_NOT_YET = ("distribute", "estimator", "image", "keras", "optimizers")
 
 
 if not TYPE_CHECKING:  # checkers report a name that is not there
 
     def __getattr__(name: str) -> Any:
         """Import a submodule when it is first used: most programs need few."""
-        if name in _LAZY_MODULES:
-            return _import_module(f"berth.{name}")
+        found = _load_lazily(__name__, name, _LAZY_MODULES, _LAZY_NAMES)
+        if found is not None:
+            return found
         if name in _NOT_YET:
             raise AttributeError(f"berth has no tf.{name} yet: docs/ops.md lists what it has.")
         raise AttributeError(
             f"module 'berth' has no attribute {name!r}. {_near(name)}".rstrip()
         )
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
 
 
 def _near(name: str) -> str:

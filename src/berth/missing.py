@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from types import ModuleType
+from typing import Any
 
 from berth.errors import did_you_mean, explain
+
+LazyNames = dict[str, tuple[str, str]]
+"""Names of a public module that are imported when they are first used: module, attribute."""
 
 _LAYERS = "Instead: variables, and the functions of tf.nn."
 _STEPS = "Instead: variable.assign_sub(rate * gradient)."
@@ -50,18 +53,36 @@ def instead_of(path: str) -> str | None:
     return INSTEAD.get(path)
 
 
-def explain_missing_names(module: str, public: Sequence[str], lazy: Sequence[str] = ()) -> None:
+def load_lazily(module: str, name: str, modules: Sequence[str], names: LazyNames) -> Any:
+    """Import a submodule, or what is behind a name, when it is first used; None if unknown."""
+    if name in modules:
+        return import_module(f"{module}.{name}")
+    if name not in names:
+        return None
+    source, attribute = names[name]
+    found = getattr(import_module(source), attribute)
+    vars(sys.modules[module])[name] = found
+    return found
+
+
+def explain_missing_names(
+    module: str,
+    public: Sequence[str],
+    lazy_modules: Sequence[str] = (),
+    lazy_names: LazyNames | None = None,
+) -> None:
     """Give a public module a ``__getattr__`` that raises an error with advice.
 
-    Submodules named in `lazy` are imported there instead, when they are first used.
+    Submodules and names that are lazy are imported there instead, when they are first used.
 
     It is set here, and not written in the module: there, type checkers would take it to mean
     that the module has every name.
     """
 
-    def find(name: str) -> ModuleType:
-        if name in lazy:
-            return import_module(f"{module}.{name}")
+    def find(name: str) -> Any:
+        found = load_lazily(module, name, lazy_modules, lazy_names or {})
+        if found is not None:
+            return found
         first_line = f"module {module!r} has no attribute {name!r}"
         if name.startswith("__"):  # Python itself looks for these
             raise AttributeError(first_line)
@@ -75,4 +96,7 @@ def explain_missing_names(module: str, public: Sequence[str], lazy: Sequence[str
             explain(first_line, f"berth does not have tf.{path}. {substitute}".rstrip())
         )
 
-    vars(sys.modules[module])["__getattr__"] = find
+    own = vars(sys.modules[module])
+    own["__getattr__"] = find
+    if lazy_modules or lazy_names:
+        own["__dir__"] = lambda: sorted({*own, *public})

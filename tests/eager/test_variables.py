@@ -507,3 +507,13 @@ def test_threads_read_whole_values(sim, place):
     together(write, write, read, read)
     assert torn == []
     assert variable.numpy().min() == variable.numpy().max() == 80.0
+
+
+def test_names_of_scopes_nest(eager):
+    with tf.name_scope("a") as outer, tf.name_scope("b") as inner:
+        variable = tf.Variable(1.0)
+        with tf.name_scope("c/") as whole, tf.name_scope("") as none:
+            pass
+    assert (outer, inner, whole, none) == ("a/", "a/b/", "c/", "")
+    assert variable.name == "a/b/Variable:0"
+    assert tf.Variable(1.0, name="v").name == "v:0"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from berth.blocks import FunctionBlock, Stack, Use
 from berth.devices.device import Device
 from berth.dtypes import DType
 from berth.eager.conversion import Converter, as_tensor
@@ -34,6 +36,16 @@ from berth.ops.opdef import Attrs, OpDef
 
 if TYPE_CHECKING:
     from berth.front.context import Context
+
+
+class _Open(threading.local):
+    """The name scopes of each thread, each with a slash at its end."""
+
+    def __init__(self) -> None:
+        self.scopes: Stack[str] = Stack()
+
+
+_open = _Open()
 
 
 class Eager:
@@ -178,9 +190,20 @@ class Eager:
 
     # --- scopes ---------------------------------------------------------------------------
 
+    @property
+    def current_scope(self) -> str:
+        """The name scope of this thread, with the slash at its end."""
+        return _open.scopes.innermost if _open.scopes else ""
+
     def name_scope(self, name: str | None) -> AbstractContextManager[str]:
-        """Return the name of a scope; eager operations have no names."""
-        return nullcontext(f"{name}/" if name else "")
+        """Enter a scope and return its name; eager operations have none, but scopes nest."""
+        return FunctionBlock(self._enter_scope, name)
+
+    def _enter_scope(self, use: Use, name: str | None) -> str:
+        is_whole = not name or name.endswith("/")  # None leaves all scopes
+        scope = (name or "") if is_whole else f"{self.current_scope}{name}/"
+        use.set(_open.scopes, scope)
+        return scope
 
     def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]:
         """Do nothing: operations run in the order of the program."""

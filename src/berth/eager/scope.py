@@ -49,7 +49,8 @@ class name_scope(Block[str]):
         graph = current()
         if isinstance(graph, Graph):
             return graph.names.enter(use, self._name)
-        return f"{self._name}/" if self._name else ""
+        eager: Any = graph
+        return str(use.enter(eager.name_scope(self._name)))
 
 
 @public_v2("control_dependencies")

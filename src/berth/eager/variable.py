@@ -95,8 +95,8 @@ class Variable(Writable, ValueOperators):
                     f"({first.shape}) is not compatible with the explicitly supplied `shape` "
                     f"argument ({shape})."
                 )
-            name = name or "Variable"
             eager = eager_builder()
+            name = f"{eager.current_scope}{name or 'Variable'}"
             device = eager.placer.device_for_variable(first.dtype, name)
             if first.place is not device:
                 first = eager.copy_to(first, device, "VarHandleOp")

@@ -4,6 +4,17 @@ from berth.missing import explain_missing_names as _explain_missing_names
 
 # --- written by dev/make_api.py: make api
 # isort: split
+from berth.data.example import (
+    BytesList,
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
 from berth.proto.cluster import ClusterDef, JobDef
 from berth.train.checkpoints.checkpoint_reader import (
     list_variables,
@@ -14,9 +25,18 @@ from berth.train.checkpoints.checkpoint_state import get_checkpoint_state, lates
 from berth.train.cluster import ClusterSpec
 
 __all__ = [
+    "BytesList",
     "ClusterDef",
     "ClusterSpec",
+    "Example",
+    "Feature",
+    "FeatureList",
+    "FeatureLists",
+    "Features",
+    "FloatList",
+    "Int64List",
     "JobDef",
+    "SequenceExample",
     "get_checkpoint_state",
     "latest_checkpoint",
     "list_variables",

@@ -13,6 +13,7 @@ from berth.config import threading as _threading
 from berth.eager import mode as _mode
 from berth.front.context import context as _context
 from berth.front.options import device_options as _device_options
+from berth.missing import LazyNames as _LazyNames
 from berth.missing import explain_missing_names as _explain_missing_names
 from berth.proto.config import ConfigProto as _ConfigProto
 from berth.public import public_v1 as _public_v1
@@ -363,14 +364,17 @@ __all__ = [
     "ConfigProto",
     "DType",
     "DeviceSpec",
+    "Event",
     "GPUOptions",
     "Graph",
     "GraphDef",
     "GraphKeys",
     "GraphOptions",
+    "HistogramProto",
     "IndexedSlices",
     "IndexedSlicesValue",
     "InteractiveSession",
+    "LogMessage",
     "NameAttrList",
     "NodeDef",
     "Operation",
@@ -379,6 +383,9 @@ __all__ = [
     "RunMetadata",
     "RunOptions",
     "Session",
+    "SessionLog",
+    "Summary",
+    "SummaryMetadata",
     "Tensor",
     "TensorShape",
     "TensorSpec",
@@ -727,15 +734,45 @@ __all__ = [
     "zeros_like",
     "zeta",
 ]
+
+_LAZY_NAMES: _LazyNames = {
+    "Event": ("berth.summary.messages", "Event"),
+    "HistogramProto": ("berth.summary.messages", "HistogramProto"),
+    "LogMessage": ("berth.summary.messages", "LogMessage"),
+    "SessionLog": ("berth.summary.messages", "SessionLog"),
+    "Summary": ("berth.summary.messages", "Summary"),
+    "SummaryMetadata": ("berth.summary.messages", "SummaryMetadata"),
+}
+
+if TYPE_CHECKING:
+    from berth.summary.messages import Event as Event
+    from berth.summary.messages import HistogramProto as HistogramProto
+    from berth.summary.messages import LogMessage as LogMessage
+    from berth.summary.messages import SessionLog as SessionLog
+    from berth.summary.messages import Summary as Summary
+    from berth.summary.messages import SummaryMetadata as SummaryMetadata
 # --- end
 
 if TYPE_CHECKING:
     from berth.compat.v1 import app as app
     from berth.compat.v1 import flags as flags
+    from berth.compat.v1 import gfile as gfile
+    from berth.compat.v1 import io as io
     from berth.compat.v1 import logging as logging
+    from berth.compat.v1 import python_io as python_io
+    from berth.compat.v1 import summary as summary
     from berth.compat.v1 import train as train
 
-_LAZY_MODULES = ("app", "flags", "logging", "train")
+_LAZY_MODULES = (
+    "app",
+    "flags",
+    "gfile",
+    "io",
+    "logging",
+    "python_io",
+    "summary",
+    "train",
+)
 """Submodules that are imported when they are first used: most programs need few."""
 
 __all__ += [
@@ -746,21 +783,25 @@ __all__ += [
     "dtypes",
     "errors",
     "flags",
+    "gfile",
     "initializers",
+    "io",
     "linalg",
     "logging",
     "math",
     "nest",
     "nn",
+    "python_io",
     "random",
     "strings",
+    "summary",
     "sysconfig",
     "test",
     "train",
 ]
 
 
-_explain_missing_names(__name__, __all__, _LAZY_MODULES)
+_explain_missing_names(__name__, __all__, _LAZY_MODULES, _LAZY_NAMES)
 
 
 @_public_v1("enable_eager_execution")

@@ -4,7 +4,20 @@ from berth.missing import explain_missing_names as _explain_missing_names
 
 # --- written by dev/make_api.py: make api
 # isort: split
+from berth.data.example import (
+    BytesList,
+    Example,
+    Feature,
+    FeatureList,
+    FeatureLists,
+    Features,
+    FloatList,
+    Int64List,
+    SequenceExample,
+)
 from berth.proto.cluster import ClusterDef, JobDef
+from berth.summary.events import summary_iterator
+from berth.summary.file_writer import FileWriter as SummaryWriter
 from berth.train.checkpoints.checkpoint_reader import (
     NewCheckpointReader,
     list_variables,
@@ -31,10 +44,20 @@ from berth.variables.global_step import (
 )
 
 __all__ = [
+    "BytesList",
     "ClusterDef",
     "ClusterSpec",
+    "Example",
+    "Feature",
+    "FeatureList",
+    "FeatureLists",
+    "Features",
+    "FloatList",
+    "Int64List",
     "JobDef",
     "NewCheckpointReader",
+    "SequenceExample",
+    "SummaryWriter",
     "assert_global_step",
     "checkpoint_exists",
     "create_global_step",
@@ -50,6 +73,7 @@ __all__ = [
     "load_variable",
     "remove_checkpoint",
     "replica_device_setter",
+    "summary_iterator",
     "update_checkpoint_state",
 ]
 # --- end

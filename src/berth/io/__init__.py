@@ -1,0 +1,13 @@
+"""``tf.io``: files of records, and what is read from them."""
+
+from berth.io import gfile as gfile
+
+# --- written by dev/make_api.py: make api
+# isort: split
+from berth.data.tf_record import TFRecordOptions, TFRecordWriter
+
+__all__ = [
+    "TFRecordOptions",
+    "TFRecordWriter",
+]
+# --- end
