@@ -23,11 +23,11 @@ b = constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[3, 2], name='b')
 c = matmul(a, b)
 """
 MISSING = """
-scope = enter('{}')
+scope = graph.device('{}'); scope.__enter__()
 a = constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[2, 3], name='a')
 b = constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[3, 2], name='b')
 c = matmul(a, b)
-leave(scope)
+scope.__exit__()
 """
 
 

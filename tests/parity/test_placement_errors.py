@@ -16,7 +16,7 @@ from tests.plan.nodes import colocate, machine, program, short_names
 
 
 def test_missing_gpus_can_be_simulated():
-    graph = program("scope = enter('/gpu:0')\nconstant(1.0, name='b')")
+    graph = program("scope = graph.device('/gpu:0'); scope.__enter__()\nconstant(1.0, name='b')")
     assert failure(graph, machine(1)) == (
         "Cannot assign a device to node 'b': Could not satisfy explicit device specification '/gpu:0'\n"
         '\t [[Node: b = Const[dtype=DT_FLOAT, value=Tensor<type: float shape: [] values: 1>, _device="/gpu:0"]()]]\n'
@@ -35,7 +35,7 @@ def test_missing_gpus_can_be_simulated():
     ],
 )
 def test_merged_requests_are_shown_merged(outer, inner, shown):
-    graph = program(f"enter('{outer}')\nenter('{inner}')\nconstant(1.0, name='b')")
+    graph = program(f"graph.device('{outer}').__enter__()\ngraph.device('{inner}').__enter__()\nconstant(1.0, name='b')")
     first = failure(graph, K40).splitlines()[0]
     assert first.endswith(f"Could not satisfy explicit device specification '{shown}'")
 
@@ -43,7 +43,7 @@ def test_merged_requests_are_shown_merged(outer, inner, shown):
 def test_device_without_kernel_is_e3():
     graph = program(
         "p = placeholder('float32', [], name='p')\n"
-        "scope = enter('/gpu:0')\n"
+        "scope = graph.device('/gpu:0'); scope.__enter__()\n"
         "apply(HOST_ONLY, (p,), {}, 'h')"
     )
     assert failure(graph, K40) == (
@@ -70,7 +70,7 @@ def test_device_without_kernel_is_e3():
 def test_request_without_type_is_e3b():
     graph = program(
         "p = placeholder('float32', [], name='p')\n"
-        "scope = enter('/device:*:1')\n"
+        "scope = graph.device('/device:*:1'); scope.__enter__()\n"
         "apply(HOST_ONLY, (p,), {}, 'h')"
     )
     assert failure(graph, machine(1, 2)) == (
@@ -91,7 +91,7 @@ def test_group_with_another_wish_is_e4():
     graph = program(
         "p = placeholder('float32', [], name='p')\n"
         "negative(p, name='a')\n"
-        "scope = enter('/cpu:5')\n"
+        "scope = graph.device('/cpu:5'); scope.__enter__()\n"
         "negative(p, name='b')"
     )
     colocate(graph, "b", "a")
@@ -140,7 +140,7 @@ def test_kernels_for_absent_devices_are_e5():
 @pytest.mark.parametrize("soft", [False, True])
 def test_malformed_name_is_e6(soft):
     graph = program(
-        "def choose(op): return '/foo:0'\nscope = enter(choose)\nconstant(1.0, name='w')"
+        "def choose(op): return '/foo:0'\nscope = graph.device(choose); scope.__enter__()\nconstant(1.0, name='w')"
     )
     assert failure(graph, CPUS, soft=soft) == (
         "Malformed device specification '/foo:0' in node: {name:'w' id:2 op device:{requested: '/foo:0', assigned: ''} "
@@ -153,10 +153,10 @@ def test_malformed_name_is_e6(soft):
 
 def test_colocated_names_clash_is_e7():
     graph = program(
-        "first = enter('/cpu:1')\n"
+        "first = graph.device('/cpu:1'); first.__enter__()\n"
         "a = constant(1.0, name='a')\n"
-        "leave(first)\n"
-        "scope = enter('/cpu:0')\n"
+        "first.__exit__()\n"
+        "scope = graph.device('/cpu:0'); scope.__enter__()\n"
         "b = constant(1.0, name='b')"
     )
     colocate(graph, "b", "a")
@@ -235,12 +235,12 @@ def test_kernels_along_an_edge_are_e8b(soft):
 @pytest.mark.parametrize("soft", [False, True])
 def test_two_resource_devices_are_e9(soft):
     graph = program(
-        "first = enter('/cpu:0')\n"
+        "first = graph.device('/cpu:0'); first.__enter__()\n"
         "v = apply(HANDLE, (), SCALAR, 'v')\n"
-        "leave(first)\n"
-        "second = enter('/cpu:1')\n"
+        "first.__exit__()\n"
+        "second = graph.device('/cpu:1'); second.__enter__()\n"
         "w = apply(HANDLE, (), SCALAR, 'w')\n"
-        "leave(second)\n"
+        "second.__exit__()\n"
         "apply(TWO_HANDLES, (v, w), {}, 'x')"
     )
     # [TF], with ResourceApplyMomentum.

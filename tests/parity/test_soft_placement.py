@@ -43,7 +43,7 @@ def test_soft_placement_relaxes(text, devices, expected):
 
 def test_soft_placement_keeps_the_job():
     graph = program(
-        "scope = enter('/job:worker/cpu:0')\nnegative(placeholder('float32'), name='n')"
+        "scope = graph.device('/job:worker/cpu:0'); scope.__enter__()\nnegative(placeholder('float32'), name='n')"
     )
     assert failure(graph, CPUS, "n", soft=True) == (
         "Cannot assign a device to node 'Placeholder': Could not satisfy explicit device specification '/job:worker/cpu:0'\n"
