@@ -21,7 +21,7 @@ from berth.eager.dispatch_cache import (
     key_of,
 )
 from berth.eager.errors import with_op_name
-from berth.eager.execution import Execution, KernelExecution, Runtime, VariableExecution
+from berth.eager.execution import KernelExecution, Runtime, VariableExecution
 from berth.eager.generators import Generators
 from berth.eager.placement import Placer, log_execution
 from berth.eager.tensor import EagerTensor
@@ -103,12 +103,12 @@ class Eager:
         if entry is None:
             tensors, device, outputs = self._dispatch_miss(op, inputs, attrs, name, key)
         else:
-            device = entry.execution.device
+            device = entry.device
             tensors = inputs if entry.takes_tensors else entry.tensors(inputs, self._converter)
             if current_expectation() is not None:
                 self._placer.check_expected(op, device)
             try:
-                outputs = entry.execution.run(tensors, attrs)
+                outputs = entry.run(tensors, attrs)
             except (OpError, ValueError) as error:
                 raise with_op_name(error, op, inputs, name) from None
         if active_tapes():
@@ -137,13 +137,14 @@ class Eager:
         try:
             types, follows_from_key = infer(op, tensors, attrs)
             kind: Any = KernelExecution if op.access is None else VariableExecution
-            execution: Execution = kind(op, choice, types, self._runtime)
+            execution = kind(op, choice, types, self._runtime)
             outputs = execution.run(tensors, attrs)
         except (OpError, ValueError) as error:
             raise with_op_name(error, op, inputs, name) from None
         is_kept = follows_from_key and is_cacheable(op, tensors, attrs, choice.device)
         if key is not None and is_kept:
-            self._cache[key] = Entry(op, inputs, tensors, execution, self._converter)
+            next_run = execution.for_next_run(tensors, attrs)
+            self._cache[key] = Entry(op, inputs, tensors, next_run, self._converter)
         return tensors, choice.device, outputs
 
     def _constant(self, array: Any) -> EagerTensor:

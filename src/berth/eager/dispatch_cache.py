@@ -40,7 +40,7 @@ Key = tuple[Any, ...]
 class Entry:
     """What was decided for the calls of one key."""
 
-    __slots__ = ("_number_at", "_shapes", "execution", "takes_tensors")
+    __slots__ = ("_number_at", "_shapes", "device", "run", "takes_tensors")
 
     def __init__(
         self,
@@ -50,7 +50,8 @@ class Entry:
         execution: Execution,
         converter: Converter,
     ) -> None:
-        self.execution = execution
+        self.device = execution.device
+        self.run = execution.run
         hosts = op.host_positions(len(tensors))
         self._shapes = [
             (position, tensors[position])
@@ -81,10 +82,25 @@ def key_of(
     op: OpDef, values: Sequence[Any], attrs: Attrs, requested: str, soft: bool | None
 ) -> Key | None:
     """Return the key of a call, or None if it cannot be cached."""
-    hosts = op.host_positions(len(values)) if op.host_inputs else ()
     key: list[Any] = [op, requested, soft]
     if attrs:
         key += attrs.items()
+    if op.host_inputs:
+        return _key_with_hosts(key, op, values)
+    for position, value in enumerate(values):
+        if type(value) is EagerTensor:
+            key += (value.dtype, value.dims, value.place)
+            continue
+        part = _other_part(key, op, values, position)
+        if part is None:
+            return None
+        key.append(part)
+    return tuple(key)
+
+
+def _key_with_hosts(key: list[Any], op: OpDef, values: Sequence[Any]) -> Key | None:
+    """Complete the key of an operation that takes shapes or axes."""
+    hosts = op.host_positions(len(values))
     for position, value in enumerate(values):
         part: Any
         if type(value) is EagerTensor:
@@ -92,17 +108,25 @@ def key_of(
             if position not in hosts:
                 continue
             part = _host_bytes(value)
-        elif type(value) is Handle:
-            key.append(value.place)
-            part = value.declared
-        elif position in hosts:
-            part = _host_array(value) if type(value) is np.ndarray else _sizes(value)
+        elif position not in hosts:
+            part = _other_part(key, op, values, position)
+        elif type(value) is np.ndarray:
+            part = _host_array(value)
         else:
-            part = _number_type(op, values, position)
+            part = _sizes(value)
         if part is None:
             return None
         key.append(part)
     return tuple(key)
+
+
+def _other_part(key: list[Any], op: OpDef, values: Sequence[Any], position: int) -> Any:
+    """Return what a key has of an input that is no tensor; None if that cannot be cached."""
+    value = values[position]
+    if type(value) is Handle:
+        key.append(value.place)
+        return value.declared
+    return _number_type(op, values, position)
 
 
 def hashable(key: Any) -> Key | None:

@@ -6,13 +6,11 @@ devices: the dispatch cache keeps it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from operator import is_
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
 from berth.devices.device import Device
+from berth.eager.direct import AliasExecution, direct_execution
 from berth.eager.generators import Generators
 from berth.eager.placement import Choice
 from berth.eager.tensor import EagerTensor
@@ -20,7 +18,6 @@ from berth.eager.transfers import Transfers
 from berth.graph.recording import active_tapes, watch_variable
 from berth.ops.dispatch import KnownType, prepare
 from berth.ops.opdef import Access, Attrs, Call, OpDef
-from berth.run.fp_errors import ignore_fp_errors
 from berth.run.launch import DeviceTarget, SmallTarget, is_small
 from berth.run.threads import Pool
 
@@ -46,22 +43,9 @@ class Execution(Protocol):
 
 
 class KernelExecution:
-    """Runs a kernel on tensors.
+    """Binds a kernel to the arrays of tensors, and runs it."""
 
-    The first run binds the kernel. Where that gives one call of a function on all inputs and
-    the output, as for ``np.add`` and ``np.matmul``, later runs make that call without binding.
-    """
-
-    __slots__ = (
-        "_function",
-        "_is_small",
-        "_kernel",
-        "_op",
-        "_runtime",
-        "_target",
-        "_types",
-        "device",
-    )
+    __slots__ = ("_are_small", "_kernel", "_op", "_runtime", "_target", "_types", "device")
 
     def __init__(
         self, op: OpDef, choice: Choice, types: Sequence[KnownType], runtime: Runtime
@@ -71,53 +55,46 @@ class KernelExecution:
         self._kernel = kernel = choice.kernel
         self._types = types
         self._runtime = runtime
-        self._is_small = kernel.scratch is None and all(
-            is_small(device, dtype, dims) for dtype, dims in types
-        )
-        target = SmallTarget if self._is_small else DeviceTarget
+        self._are_small = all(is_small(device, dtype, dims) for dtype, dims in types)
+        """Whether all outputs are in memory that NumPy allocates."""
+        target = SmallTarget if self._are_small and kernel.scratch is None else DeviceTarget
         self._target = target(device, op.name, runtime.pool, runtime.devices)
-        self._function: Callable[..., Any] | None = None
-        """Fills the one output, a small array, from the inputs."""
 
     def run(self, tensors: Sequence[Any], attrs: Attrs) -> list[EagerTensor]:
         """Compute the operation; return its outputs."""
-        if self._function is not None:
-            [(dtype, dims)] = self._types
-            out = np.empty(dims, dtype.np_dtype)
-            ignore_fp_errors(self._function, [*[tensor.array for tensor in tensors], out])
-            return [EagerTensor(out, self.device, dtype)]
-        op, device, types = self._op, self.device, self._types
-        transfers, generators = self._runtime.transfers, self._runtime.generators
-        arrays = transfers.gather(op, tensors, device)
-        state = generators.state_of(op, attrs, device) if op.is_stateful else None
-        outputs, call = prepare(
-            op, self._kernel, self._target, arrays, attrs, types, tensors, state
-        )
+        op, device = self._op, self.device
+        arrays = self._runtime.transfers.gather(op, tensors, device)
+        outputs, call = self._bind(arrays, tensors, attrs)
         if call is not None:
-            if self._is_small and _is_direct(op, attrs, call, arrays, outputs):
-                self._function = call[0]
             self._target.run(call)
         shares = tensors[0].shares if op.is_alias else None
         return [
             EagerTensor(array, device, dtype.base_dtype, shares=shares)
-            for array, (dtype, _) in zip(outputs, types, strict=True)
+            for array, (dtype, _) in zip(outputs, self._types, strict=True)
         ]
 
+    def _bind(
+        self, arrays: Sequence[Any], tensors: Sequence[Any], attrs: Attrs
+    ) -> tuple[list[Any], Call | None]:
+        op, generators = self._op, self._runtime.generators
+        state = generators.state_of(op, attrs, self.device) if op.is_stateful else None
+        return prepare(
+            op, self._kernel, self._target, arrays, attrs, self._types, tensors, state
+        )
 
-def _is_direct(
-    op: OpDef, attrs: Attrs, call: Call, inputs: Sequence[Any], outputs: Sequence[Any]
-) -> bool:
-    """Tell whether a call is a function of the inputs and the output, and of nothing else.
-
-    A ufunc is. An elementwise function may depend on attributes, and those may be equal and yet
-    differ, as 0.0 and -0.0.
-    """
-    function, arguments = call
-    is_pure = type(function) is np.ufunc or (op.elementwise is not None and not attrs)
-    if not is_pure or op.host_inputs or len(outputs) != 1:
-        return False
-    arrays = [*inputs, *outputs]
-    return len(arguments) == len(arrays) and all(map(is_, arguments, arrays))
+    def for_next_run(self, tensors: Sequence[Any], attrs: Attrs) -> Execution:
+        """Return the quickest execution for inputs like these, which are on its device."""
+        op = self._op
+        if op.is_alias:
+            return AliasExecution(self.device, self._types[0])
+        if len(self._types) != 1 or not self._are_small or op.is_stateful:
+            return self
+        arrays = self._runtime.transfers.gather(op, tensors, self.device)
+        outputs, call = self._bind(arrays, tensors, attrs)
+        if call is None:
+            return self
+        made = [*arrays, *outputs]
+        return direct_execution(op, attrs, call, made, self.device, self._types[0]) or self
 
 
 class VariableExecution:
@@ -134,6 +111,10 @@ class VariableExecution:
         self._types = types
         self._runtime = runtime
         self._target = DeviceTarget(choice.device, op.name, runtime.pool, runtime.devices)
+
+    def for_next_run(self, tensors: Sequence[Any], attrs: Attrs) -> Execution:
+        """Return itself."""
+        return self
 
     def run(self, tensors: Sequence[Any], attrs: Attrs) -> list[EagerTensor]:
         """Read or write the variable of the first input; return the outputs."""

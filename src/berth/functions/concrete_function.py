@@ -8,7 +8,7 @@ one is traced on first use.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import count
 from typing import Any
@@ -50,6 +50,7 @@ class ConcreteFunction:
         """The arguments, with a TensorSpec in the place of each tensor."""
         self._result = result
         self._outputs = [tensor for leaf in flatten(result) for tensor in tensors_of(leaf)]
+        self._captured = [outer for outer, _ in graph.captures]
         self._base = base or self
         """The trace, without a device for its operations."""
         self._placed: dict[str, ConcreteFunction] = {}
@@ -191,19 +192,22 @@ class ConcreteFunction:
             tensors = [current.convert(value) for value in given]
         return tensors
 
-    def call_flat(self, arguments: Sequence[Any]) -> Any:
-        """Call it with the tensors of its arguments; return the result."""
-        given = [*arguments, *(outer for outer, _ in self.graph.captures)]
+    def call_flat(self, arguments: Sequence[Any], key: Hashable = None) -> Any:
+        """Call it with the tensors of its arguments; return the result.
+
+        `key` is a key of the caller's for their shapes and devices, if it has one.
+        """
+        given = [*arguments, *self._captured]
         tapes = active_tapes()
         if isinstance(builder.current(), Graph):
             base = self._base  # the graph says where
-            given[len(arguments) :] = [outer for outer, _ in base.graph.captures]
+            given[len(arguments) :] = base._captured
             outputs = inline(base.graph, given, base._outputs)
         elif self._is_done_stepwise or len(tapes) > 1 or (tapes and tapes[0].is_persistent):
             # Gradients may be wanted of gradients: let the tapes see every operation.
             outputs = inline(self.graph, given, self._outputs)
         elif not tapes:
-            outputs = self._runtime.run(given)
+            outputs = self._runtime.run(given, key)
         else:
             outputs = self._call_on_tape(given)
         return self._structured(outputs)

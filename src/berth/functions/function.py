@@ -68,7 +68,7 @@ class Function:
         key = None if options else self._call_key(arguments)
         concrete = self._calls.get(key) if key is not None else None
         if concrete is not None:
-            return concrete.call_flat(arguments)
+            return concrete.call_flat(arguments, key)
         call = self._signature.read(arguments, options)
         concrete = self._concrete(call, requested_device())
         if key is not None and len(call.leaves) == len(arguments):
@@ -81,7 +81,7 @@ class Function:
         for argument in arguments:
             if type(argument) is not EagerTensor:
                 return None
-            key += (argument.dtype, argument.dims)
+            key += (argument.dtype, argument.dims, argument.place)
         return tuple(key)
 
     def get_concrete_function(self, *arguments: Any, **options: Any) -> ConcreteFunction:

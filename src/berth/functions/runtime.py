@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,6 +38,14 @@ def _handles(graph: FuncGraph) -> list[Any]:
     return [handle for handle in graph.handles.values() if hasattr(handle, "lock")]
 
 
+def _key_of(given: Sequence[Any]) -> Hashable:
+    """Return a key for the shapes and devices of tensors."""
+    try:
+        return tuple([(tensor.dims, tensor.place) for tensor in given])
+    except AttributeError:
+        raise _out_of_scope(given) from None
+
+
 def _out_of_scope(given: Sequence[Any]) -> TypeError:
     symbol = next(tensor for tensor in given if not hasattr(tensor, "place"))
     return TypeError(
@@ -63,6 +71,16 @@ class FunctionState(SessionState):
         return self._handles[op]
 
 
+class _PlannedCall(NamedTuple):
+    """What runs calls with arguments of certain shapes on certain devices."""
+
+    runner: RequestRunner
+    results: list[tuple[Device, DType]]
+    """The device and type of each result."""
+    on_host: bool
+    """Whether arguments are fed from the host."""
+
+
 class FunctionRuntime:
     """Runs one graph for some of its tensors, on the devices of the program."""
 
@@ -77,34 +95,33 @@ class FunctionRuntime:
         self._engine: Engine | None = None
         self._devices: Sequence[Any] = ()
         self._positions: dict[Any, int] = {}
-        self._runners: LRUCache[Any, tuple[RequestRunner, list[Device], bool]] = LRUCache(
-            "function runners", MAX_RUNNERS
-        )
+        self._calls: LRUCache[Any, _PlannedCall] = LRUCache("function runners", MAX_RUNNERS)
 
-    def run(self, given: Sequence[EagerTensor]) -> list[EagerTensor]:
-        """Run the graph on tensors; return tensors."""
+    def run(self, given: Sequence[EagerTensor], key: Hashable = None) -> list[EagerTensor]:
+        """Run the graph on tensors; return tensors.
+
+        `key` is a key of the caller's for their shapes and devices, if it has one.
+        """
         program = context()
         opened = program.opened()
-        if opened is not self._devices or self._engine is None:
+        if opened is not self._devices:
             self._start(program, opened)
-        try:
-            key = tuple([(tensor.dims, tensor.place) for tensor in given])
-        except AttributeError:
-            raise _out_of_scope(given) from None
+        if key is None:
+            key = _key_of(given)
         if program.switches.log_placement:
             log_execution(self._name, program.builder.placer.device_for())
-        cached = self._runners.get(key)
-        if cached is None or cached[0].is_released:
-            cached = self._runners[key] = self._runner(given)
-        self._check_expected()
-        runner, places, on_host = cached
+        call = self._calls.get(key)
+        if call is None or call.runner.is_released:
+            call = self._calls[key] = self._plan(given)
+        if current_expectation() is not None:
+            self._check_expected()
+        runner, results, on_host = call
         fed = [t.value for t in given] if on_host else [t.array for t in given]
         arrays = self._run_locked(runner, fed) if self._locks else runner.run(fed)
         make = self._brought if on_host else EagerTensor
-        return [
-            make(array, place, fetch.dtype.base_dtype)
-            for array, place, fetch in zip(arrays, places, self._fetches, strict=True)
-        ]
+        if len(results) == 1:  # as mostly: quicker than a comprehension, which is a call
+            return [make(arrays[0], *results[0])]
+        return [make(array, *result) for array, result in zip(arrays, results, strict=True)]
 
     def _brought(self, array: Any, place: Device, dtype: DType) -> EagerTensor:
         """Bring a result from the host to the device that it is on for the program."""
@@ -117,13 +134,12 @@ class FunctionRuntime:
 
     def _check_expected(self) -> None:
         """Raise if an operation of the function is elsewhere than `expect_device` demands."""
-        expectation = current_expectation()
-        if expectation is not None:
-            assert self._engine is not None
-            placement: Any = self._engine.placement
-            placed = [op for op in self._graph.ops if op in placement.devices]
-            fed = {tensor.op for tensor in self._inputs}
-            check_expectations(placement, [op for op in placed if op not in fed], expectation)
+        assert self._engine is not None
+        placement: Any = self._engine.placement
+        placed = [op for op in self._graph.ops if op in placement.devices]
+        fed = {tensor.op for tensor in self._inputs}
+        made_here = [op for op in placed if op not in fed]
+        check_expectations(placement, made_here, current_expectation())
 
     def _run_locked(self, runner: Any, fed: Sequence[Any]) -> Any:
         """Run while no other thread writes to the variables that are used."""
@@ -174,7 +190,7 @@ class FunctionRuntime:
         )
         self._devices = devices
         self._positions = {device: k for k, device in enumerate(devices)}
-        self._runners.clear()
+        self._calls.clear()
 
     def _check_devices(self, devices: Sequence[Any]) -> None:
         """Raise InvalidArgumentError for what asks for a device that is not there."""
@@ -202,8 +218,8 @@ class FunctionRuntime:
             message = soft_placement_message(op.type, op.device, device, self._devices)
             context().log_once(message)
 
-    def _runner(self, given: Sequence[EagerTensor]) -> tuple[RequestRunner, list[Device], bool]:
-        """Plan a call: its runner, the devices of its results, whether the host feeds it."""
+    def _plan(self, given: Sequence[EagerTensor]) -> _PlannedCall:
+        """Plan a call with tensors like these."""
         assert self._engine is not None
         feeds = tuple(
             Feed(symbol, tensor.dims, self._positions[tensor.place])
@@ -214,11 +230,15 @@ class FunctionRuntime:
         self._log_moves(self._engine.placement)
         if isinstance(runner, Runner):
             places = [self._devices[value.device] for value in runner.plan.fetches]
-            return runner, places, False
+            return _PlannedCall(runner, self._results(places), False)
         # Shapes depend on values: everything goes through the host.
         feeds = tuple(Feed(feed.tensor, feed.dims) for feed in feeds)
         request = Request(self._fetches, self._targets, feeds)
         placed = self._engine.place(request).devices
         homes = {id(symbol): t.place for symbol, t in zip(self._inputs, given, strict=True)}
         places = [homes.get(id(fetch)) or placed[fetch.op] for fetch in self._fetches]
-        return self._engine.runner(request), places, True
+        return _PlannedCall(self._engine.runner(request), self._results(places), True)
+
+    def _results(self, places: Sequence[Device]) -> list[tuple[Device, DType]]:
+        types = [fetch.dtype.base_dtype for fetch in self._fetches]
+        return list(zip(places, types, strict=True))

@@ -73,7 +73,7 @@ def type_of(value: Any) -> DType | None:
 
 def is_tensor(value: Any) -> bool:
     """Tell whether a value is a tensor already. A variable has yet to become one."""
-    return hasattr(value, "dims") and type_of(value) is not None
+    return hasattr(value, "dims") and isinstance(getattr(value, "dtype", None), DType)
 
 
 def is_integer(value: Any) -> bool:

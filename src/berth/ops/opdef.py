@@ -190,6 +190,7 @@ class OpDef:
     """One operation, as a table of facts about it."""
 
     __slots__ = (
+        "_has_host_at_end",
         "access",
         "arguments",
         "check_static",
@@ -295,6 +296,7 @@ class OpDef:
         self.kernels = tuple(kernels)
         self.elementwise = elementwise
         self.host_inputs = frozenset(host_inputs)
+        self._has_host_at_end = any(position < 0 for position in host_inputs)
         self.shape_inputs = frozenset(shape_inputs)
         self.is_alias = is_alias
         self.is_metadata = is_metadata
@@ -339,7 +341,7 @@ class OpDef:
 
     def host_positions(self, n_inputs: int) -> frozenset[int]:
         """Return the positions of the host inputs among so many; lists vary in length."""
-        if not self.host_inputs or not n_inputs or min(self.host_inputs) >= 0:
+        if not self._has_host_at_end or not n_inputs:
             return self.host_inputs
         return frozenset(position % n_inputs for position in self.host_inputs)
 

@@ -51,7 +51,9 @@ def n_running(runner: object) -> int:
 
 def is_awaited_by_others(runner: object) -> bool:
     """Tell whether runs of other plans wait for memory."""
-    return bool(_waiting) and any(of is not runner for of in list(_waiting.values()))
+    if not _waiting:
+        return False
+    return any(of is not runner for of in list(_waiting.values()))
 
 
 def obtain(

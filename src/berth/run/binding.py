@@ -28,6 +28,7 @@ from berth.plan.layout import LARGE
 from berth.plan.partition import HOST
 from berth.plan.plan import Copy, Plan, Stage, Step, Storage, Value
 from berth.run.fused import FusedCall
+from berth.run.launch import is_small
 from berth.run.parts import over_pool
 from berth.run.stage import BoundStage, fail
 from berth.run.state import SessionState, VariableSlot, uninitialized
@@ -242,6 +243,9 @@ class Binding:
     def _is_host(self, device: int) -> bool:
         return self._devices[device].is_host
 
+    def _is_small(self, value: Value) -> bool:
+        return is_small(self._devices[value.device], value.dtype, value.dims)
+
     def _fetcher(self, position: int) -> Callable[[], Any]:
         """Make the function that gives the caller one of the fetched values."""
         value = self.plan.fetches[position]
@@ -269,6 +273,8 @@ class Binding:
             and position == first
         ):
             return partial(return_own, self.array_of, value)
+        if value.root not in self._late and self._is_small(value):
+            return self.array_of(value).copy  # type: ignore[no-any-return]
         copy_to = partial(result_array, self._devices[value.device], value, self._devices)
         stream = self._streams_at(value.device)
         return partial(copy_out, stream, copy_to, self._xp(value.device), self.array_of, value)
@@ -300,8 +306,9 @@ class Binding:
     @property
     def is_current(self) -> bool:
         """Whether the variables are still where they were."""
-        moved = [slot for slot, array in self._may_move if slot.array is not array]
-        return not moved
+        if not self._may_move:
+            return True
+        return all(slot.array is array for slot, array in self._may_move)
 
     def finish(self) -> list[Any]:
         """Return what the caller gets, after a run."""

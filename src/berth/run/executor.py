@@ -108,7 +108,10 @@ class Executor:
 
 def is_concurrent(binding: Binding) -> bool:
     """Tell whether at least two devices have enough to do."""
-    enough = [s for s in binding.plan.work_seconds.values() if s >= WORTH_A_THREAD]
+    seconds = binding.plan.work_seconds
+    if len(seconds) < 2:
+        return False
+    enough = [s for s in seconds.values() if s >= WORTH_A_THREAD]
     return len(enough) > 1
 
 

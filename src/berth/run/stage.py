@@ -46,7 +46,8 @@ class BoundStage:
 
     def run(self) -> None:
         """Receive the copies, and make the calls."""
-        self.receive()
+        if self.after or self.arrivals:
+            self.receive()
         self.stream.launch(self._compute)
 
     def run_unless(self, is_stopped: Callable[[], bool]) -> None:

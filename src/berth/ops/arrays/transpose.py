@@ -14,7 +14,7 @@ from berth.ops.arrays.filling import range as range_op
 from berth.ops.arrays.metadata import rank as rank_of
 from berth.ops.arrays.metadata import size as size_of
 from berth.ops.builder import apply
-from berth.ops.compose import convert, is_tensor, scope
+from berth.ops.compose import convert, is_eager, is_tensor, scope
 from berth.ops.elementwise.arithmetic import mod, subtract
 from berth.ops.elementwise.unary import conj
 from berth.ops.gradient import RecordedOp, gradient
@@ -54,8 +54,11 @@ def _transposed(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 
 def _bind_transpose(launch: Launch) -> Call:
     x, perm = launch.inputs
-    turned = x.transpose([int(axis) for axis in perm])
-    return launch.xp.copyto, (launch.outputs[0], turned)
+    return _transpose, (x, tuple(perm.tolist()), launch.outputs[0])
+
+
+def _transpose(x: Any, perm: tuple[int, ...], out: Any) -> None:
+    out[...] = x.transpose(perm)
 
 
 TRANSPOSE = OpDef(
@@ -81,6 +84,9 @@ def transpose(
     """
     if is_tensor(a) and perm is not None and not conjugate:
         return apply(TRANSPOSE, (a, perm), {}, name)
+    dims = getattr(a, "dims", None)
+    if dims is not None and not conjugate and is_eager():
+        return apply(TRANSPOSE, (a, tuple(range(len(dims)))[::-1]), {}, f"{name}/")
     with scope("transpose", name) as inner:
         a = convert(a, None, "a")
         if perm is None and a.dims is not None:

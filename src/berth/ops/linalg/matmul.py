@@ -150,15 +150,9 @@ def matmul(
     >>> matmul([[1, 2]], [[3, 4]], transpose_b=True).numpy().tolist()
     [[11]]
     """
-    for transpose, adjoint, which in (
-        (transpose_a, adjoint_a, "a"),
-        (transpose_b, adjoint_b, "b"),
-    ):
-        if transpose and adjoint:
-            raise ValueError(
-                f"Only one of `transpose_{which}` and `adjoint_{which}` can be True. Received "
-                f"`transpose_{which}`={transpose}, `adjoint_{which}`={adjoint}."
-            )
+    if transpose_a or transpose_b or adjoint_a or adjoint_b:
+        _check_once("a", transpose_a, adjoint_a)
+        _check_once("b", transpose_b, adjoint_b)
     transposes = bool(transpose_a or adjoint_a), bool(transpose_b or adjoint_b)
     if is_tensor(a) and is_tensor(b) and not (adjoint_a or adjoint_b):
         return _multiply(a, b, transposes, name or "MatMul")
@@ -168,6 +162,15 @@ def matmul(
         # The kernel does not conjugate, so `adj_x` is a plain transpose here.
         return _multiply(
             conj(a) if adjoint_a else a, conj(b) if adjoint_b else b, transposes, inner
+        )
+
+
+def _check_once(factor: str, transpose: bool, adjoint: bool) -> None:
+    """Raise ValueError for a factor that is to be both transposed and adjoint."""
+    if transpose and adjoint:
+        raise ValueError(
+            f"Only one of `transpose_{factor}` and `adjoint_{factor}` can be True. Received "
+            f"`transpose_{factor}`={transpose}, `adjoint_{factor}`={adjoint}."
         )
 
 

@@ -1,7 +1,6 @@
 """Reductions: sum, mean, product, maximum, minimum, all and any along axes.
 
-At run time a reduction is one call of an array's own method, with axes computed before and the
-output without the axes of size 1 that `keepdims` may ask for.
+At run time a reduction is one call of an array's own method, with axes computed before.
 """
 
 from __future__ import annotations
@@ -84,24 +83,17 @@ def _axes(indices: Any, rank: int) -> tuple[int, ...]:
 # --- kernels ------------------------------------------------------------------------------
 
 
-def _ready(launch: Launch) -> tuple[Any, tuple[int, ...], Any]:
-    """Return the input, the axes, and the output without axes that were kept."""
-    tensor, out = launch.inputs[0], launch.outputs[0]
-    axes = _axes(launch.inputs[1], tensor.ndim)
-    left = [size for axis, size in enumerate(tensor.shape) if axis not in axes]
-    return tensor, axes, out.reshape(left)
-
-
 def _bind_by(method: str, *, is_typed: bool, of_nothing: Any) -> Bind:
     """Make a kernel from a method of arrays. `of_nothing` gives the result for no elements."""
 
     def bind(launch: Launch) -> Call:
-        tensor, axes, out = _ready(launch)
+        tensor, out, keeps = launch.inputs[0], launch.outputs[0], launch.attrs["keep_dims"]
+        axes = _axes(launch.inputs[1], tensor.ndim)
         if tensor.size == 0:
             return out.fill, (of_nothing(out.dtype),)
         if is_typed:
-            return getattr(tensor, method), (axes, _accumulator(out.dtype), out)
-        return getattr(tensor, method), (axes, out)
+            return getattr(tensor, method), (axes, _accumulator(out.dtype), out, keeps)
+        return getattr(tensor, method), (axes, out, keeps)
 
     return bind
 
@@ -110,10 +102,11 @@ def _bind_truth(function: str, *, of_nothing: bool) -> Bind:
     """Make a kernel from NumPy's `all` or `any`, whose methods take other arguments."""
 
     def bind(launch: Launch) -> Call:
-        tensor, axes, out = _ready(launch)
+        tensor, out, keeps = launch.inputs[0], launch.outputs[0], launch.attrs["keep_dims"]
+        axes = _axes(launch.inputs[1], tensor.ndim)
         if tensor.size == 0:
             return out.fill, (of_nothing,)
-        return getattr(launch.xp, function), (tensor, axes, out)
+        return getattr(launch.xp, function), (tensor, axes, out, keeps)
 
     return bind
 
@@ -142,29 +135,30 @@ def _mean_scratch(
 
 
 def _bind_mean(launch: Launch) -> Call:
-    tensor, axes, out = _ready(launch)
+    tensor, out, keeps = launch.inputs[0], launch.outputs[0], launch.attrs["keep_dims"]
+    axes = _axes(launch.inputs[1], tensor.ndim)
     n_elements = tensor.size // max(out.size, 1)
     if tensor.size == 0:
         return out.fill, (np.nan if out.dtype.kind in "fc" else 0,)
     if out.dtype.kind in "iu":
-        total, left = (room.reshape(out.shape) for room in launch.scratch)
-        add_up = tensor.sum, (axes, total.dtype, total)
-        return _integer_mean, (launch.xp, *add_up, total, left, n_elements, out)
-    total = launch.scratch[0].reshape(out.shape) if launch.scratch else out
-    add_up = tensor.sum, (axes, total.dtype, total)
-    return _mean, (*add_up, launch.xp.true_divide, (total, n_elements, out))
+        total, left = launch.scratch
+        return _integer_mean, (launch.xp, tensor, axes, keeps, total, left, n_elements, out)
+    total = launch.scratch[0] if launch.scratch else out
+    return _mean, (launch.xp.true_divide, tensor, axes, keeps, total, n_elements, out)
 
 
-def _mean(add_up: Any, arguments: Any, divide: Any, parts: Any) -> None:
-    add_up(*arguments)
-    divide(*parts)
+def _mean(
+    divide: Any, tensor: Any, axes: Any, keeps: bool, total: Any, count: int, out: Any
+) -> None:
+    tensor.sum(axes, total.dtype, total, keeps)
+    divide(total, count, out)
 
 
 def _integer_mean(
-    xp: Any, add_up: Any, arguments: Any, total: Any, left: Any, count: int, out: Any
+    xp: Any, tensor: Any, axes: Any, keeps: bool, total: Any, left: Any, count: int, out: Any
 ) -> None:
     """Sum in wide integers, and divide as C does, towards zero."""
-    add_up(*arguments)
+    tensor.sum(axes, total.dtype, total, keeps)
     divisor = total.dtype.type(count)
     xp.fmod(total, divisor, left)
     xp.subtract(total, left, total)
@@ -223,27 +217,26 @@ def _reduction(
         reduction_indices: Any = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
-        axis = either_name("axis", axis, "reduction_indices", reduction_indices)
-        keepdims = either_name("keepdims", keepdims, "keep_dims", keep_dims)
-        return _reduce(op, input_tensor, axis, bool(keepdims), name)
+        if reduction_indices is not None:
+            axis = either_name("axis", axis, "reduction_indices", reduction_indices)
+        if keep_dims is not None:
+            keepdims = either_name("keepdims", keepdims, "keep_dims", keep_dims)
+        attrs = {"keep_dims": bool(keepdims)}
+        if axis is not None:
+            return apply(op, (input_tensor, axis), attrs, name)
+        output = apply(op, (input_tensor, _every_axis(input_tensor)), attrs, name)
+        if not keepdims and output.dims is None:
+            output.set_shape(())
+        return output
 
     name = f"reduce_{op_name.lower()}"
     return op, publish(reduce, doc, example, (name, f"math.{name}"), ())
 
 
-def _reduce(op: OpDef, tensor: Any, axis: Any, keepdims: bool, name: str | None) -> Tensor:
-    if axis is not None:
-        return apply(op, (tensor, axis), {"keep_dims": keepdims}, name)
-    output = apply(op, (tensor, _every_axis(tensor)), {"keep_dims": keepdims}, name)
-    if not keepdims and output.dims is None:
-        output.set_shape(())
-    return output
-
-
 def _every_axis(tensor: Any) -> Any:
     """Return the indices of all axes, as a constant where the rank is known."""
     if type_of(tensor) is not None:
-        dims = convert(tensor).dims
+        dims = tensor.dims if hasattr(tensor, "dims") else convert(tensor).dims
         if dims:
             axes = tuple(range(len(dims)))
             return axes if is_eager() else constant(axes)
