@@ -57,8 +57,8 @@ class Mark(NamedTuple):
         return f"{os.path.basename(self.file)}:{self.line}"
 
 
-_is_ours: dict[CodeType, bool] = {}
-"""Whether code is berth's own: asking a file's name each time would cost more."""
+_marks: dict[CodeType, dict[int, Mark] | None] = {}
+"""The marks in code, by instruction, made once; None for berth's own code, which has none."""
 
 
 def mark_caller() -> Mark:
@@ -66,11 +66,19 @@ def mark_caller() -> Mark:
     frame: FrameType = sys._getframe(2)
     while True:
         code = frame.f_code
-        ours = _is_ours.get(code)
-        if ours is None:
-            ours = _is_ours[code] = code.co_filename.startswith(_INSIDE)
+        try:
+            marks = _marks[code]
+        except KeyError:
+            is_ours = code.co_filename.startswith(_INSIDE)
+            marks = _marks[code] = None if is_ours else {}
+        if marks is not None:
+            instruction = frame.f_lasti
+            mark = marks.get(instruction)
+            if mark is None:
+                mark = marks[instruction] = Mark(code, instruction)
+            return mark
         above = frame.f_back
-        if not ours or above is None:
+        if above is None:
             return Mark(code, frame.f_lasti)
         frame = above
 

@@ -47,6 +47,7 @@ BASE = {
     "deferred",
     "dtypes",
     "flags",
+    "fp_errors",
     "lru",
     "missing",
     "png",

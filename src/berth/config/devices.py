@@ -82,4 +82,6 @@ def memory_report() -> MemoryReport:
 
 
 def _of_type(devices: list[Any], device_type: str | None) -> list[Any]:
-    return [d for d in devices if device_type in (None, d.device_type)]
+    if device_type is None:
+        return devices
+    return [device for device in devices if device.device_type == device_type]

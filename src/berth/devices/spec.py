@@ -45,8 +45,10 @@ class DeviceSpecV2:
     '/job:worker/device:GPU:1'
     """
 
-    __slots__ = ("_fields",)
+    __slots__ = ("_fields", "_text")
     _fields: Fields
+    _text: str | None
+    """The canonical form, once it was asked for."""
 
     def __init__(
         self,
@@ -56,7 +58,10 @@ class DeviceSpecV2:
         device_type: Any = None,
         device_index: Any = None,
     ) -> None:
-        self._fields = _converted((job, replica, task, device_type, device_index))
+        self._set(_converted((job, replica, task, device_type, device_index)))
+
+    def _set(self, fields: Fields) -> None:
+        self._fields, self._text = fields, None
 
     @property
     def job(self) -> str | None:
@@ -89,7 +94,9 @@ class DeviceSpecV2:
 
     def to_string(self) -> str:
         """Write the canonical form, leaving out what is not known."""
-        return _write(self._fields)
+        if self._text is None:
+            self._text = _write(self._fields)
+        return self._text
 
     def make_merged_spec(self: Spec, dev: DeviceSpecV2) -> Spec:
         """Return this spec with every field that `dev` has taken from `dev`."""
@@ -103,7 +110,7 @@ class DeviceSpecV2:
     def _of(cls: type[Spec], fields: Fields) -> Spec:
         """Make a spec of fields that are known to be good."""
         spec = cls.__new__(cls)
-        spec._fields = fields
+        spec._set(fields)
         return spec
 
     # Subclasses compare as different in both directions, as in TensorFlow: Python asks
@@ -124,7 +131,7 @@ def _settable(name: str) -> Any:
     at = _NAMES.index(name)
 
     def write(spec: DeviceSpecV2, value: Any) -> None:
-        spec._fields = _converted((*spec._fields[:at], value, *spec._fields[at + 1 :]))
+        spec._set(_converted((*spec._fields[:at], value, *spec._fields[at + 1 :])))
 
     return property(getattr(DeviceSpecV2, name).fget, write)
 
@@ -149,12 +156,12 @@ class DeviceSpecV1(DeviceSpecV2):
 
     def parse_from_string(self, spec: str) -> DeviceSpecV1:
         """Read a name into this spec, and return it."""
-        self._fields = _parse(spec)
+        self._set(_parse(spec))
         return self
 
     def merge_from(self, dev: DeviceSpecV2) -> None:
         """Take every field that `dev` has from `dev`."""
-        self._fields = _merge(self._fields, dev._fields)
+        self._set(_merge(self._fields, dev._fields))
 
 
 def canonical_name(device: str | DeviceSpecV2 | None) -> str:

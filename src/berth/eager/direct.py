@@ -23,9 +23,9 @@ import numpy as np
 from berth.devices.device import Device
 from berth.dtypes import DType
 from berth.eager.tensor import EagerTensor
+from berth.fp_errors import ignore_fp_errors
 from berth.ops.dispatch import KnownType
 from berth.ops.opdef import Attrs, Call, OpDef
-from berth.run.fp_errors import ignore_fp_errors
 
 _CONSTANTS = (bool, int, float, complex, str, type, slice, np.dtype, type(None), type(...))
 _EXACT = (bool, str, DType, type(None))

@@ -99,6 +99,11 @@ class Context:
         self._machine: Machine | None = None
         self._devices: Devices | None = None
         self._listed_by: CallSite | None = None
+        # `os.environ` decodes what it looks up: comparing what it holds is quicker by far.
+        self._raw_environ: Mapping[Any, Any] = getattr(environ, "_data", environ)
+        encode = getattr(environ, "encodekey", str)
+        self._raw_names = [encode(name) for name in READ_ONCE]
+        self._last_seen: tuple[Any, ...] = ()
         self._in_force: dict[str, str | None] = {}
         self._warned: dict[str, str | None] = {}
         # Re-entrant: a warning or log record may end in code that asks for the devices.
@@ -250,7 +255,7 @@ class Context:
         self._note_other_gpus(env["CUDA_VISIBLE_DEVICES"])
         if self.switches.log_placement is None:
             self.switches.log_placement = self.logs_placement  # operations look there
-        self._in_force = env
+        self._in_force, self._last_seen = env, ()
         self._warned = {}
         return devices
 
@@ -291,6 +296,10 @@ class Context:
         return [gpus]
 
     def _warn_of_changes(self) -> None:
+        seen = tuple(map(self._raw_environ.get, self._raw_names))
+        if seen == self._last_seen:
+            return
+        self._last_seen = seen
         for name, in_force in self._in_force.items():
             now = self._environ.get(name)
             if now != in_force and now != self._warned.get(name, in_force):

@@ -10,10 +10,9 @@ Invariants:
 from __future__ import annotations
 
 import re
-import threading
 from collections import deque
 from collections.abc import Sequence
-from itertools import chain, repeat, starmap
+from itertools import chain
 from operator import delitem
 from typing import Any, cast
 
@@ -58,7 +57,6 @@ class Graph(Lookup):
         """Whether `expect_device` demanded something of any operation."""
         self.placement: Any = None
         """Where the session that last placed this graph put its operations."""
-        self._lock = threading.RLock()
         self._beside: Stack[tuple[tuple[Operation, ...], DeviceStack]] = Stack()
         """The colocations of open blocks, each with the device scopes inside."""
         self._waits: Stack[tuple[Operation, ...]] = Stack()
@@ -100,7 +98,8 @@ class Graph(Lookup):
     def _add(
         self, op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None
     ) -> Operation:
-        self._check_not_finalized()
+        if self._is_finalized:
+            self._check_not_finalized()
         full_name = self.names.unique(name or op.name)
         if full_name in self.by_name:
             raise ValueError(f"Duplicate node name in graph: '{full_name}'")
@@ -125,11 +124,9 @@ class Graph(Lookup):
         node.outputs = [
             tensor_type(node, k, dtype, dims) for k, (dtype, dims) in enumerate(types)
         ]
-        lists = [*(tensor.consumers_list for tensor in tensors), self.ops]
-        additions = map(list.append, lists, repeat(node))
         # From here on to the end of the call there is no moment for an interrupt.
         self.by_name[full_name] = node
-        _exhaust(additions)
+        self.ops.append(node)
         return node
 
     def _tensors(
@@ -207,15 +204,10 @@ class Graph(Lookup):
             self.has_expectations = True
 
     def _forget_after(self, n_ops: int) -> None:
-        gone = self.ops[n_ops:]
-        taken = [(tensor.consumers_list, op) for op in gone for tensor in op.inputs]
-        _exhaust(  # by one C call: an interrupt comes before or after all of it
-            chain(
-                starmap(list.remove, taken),
-                map(self.by_name.pop, [op.name for op in gone]),
-                map(delitem, [self.ops], [slice(n_ops, None)]),
-            )
-        )
+        gone = [op.name for op in self.ops[n_ops:]]
+        # By one C call: an interrupt comes before or after all of it.
+        whole = [slice(n_ops, None)]
+        _exhaust(chain(map(self.by_name.pop, gone), map(delitem, [self.ops], whole)))
 
     # --- scopes ---------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from berth.errors import did_you_mean
@@ -15,10 +16,30 @@ class Lookup:
     def __init__(self) -> None:
         self.ops: list[Operation] = []
         self.by_name: dict[str, Operation] = {}
+        self._lock = threading.RLock()
+        """Held while operations are added."""
+        self._consumers: dict[SymbolicTensor, list[Operation]] = {}
+        """What takes each tensor, of the operations before `_n_indexed`."""
+        self._n_indexed = 0
 
     def get_operations(self) -> list[Operation]:
         """List the operations in the order they were made."""
         return list(self.ops)
+
+    def consumers_of(self, tensor: SymbolicTensor) -> list[Operation]:
+        """List the operations that take a tensor, once for each input.
+
+        They are indexed when this is asked: a graph that is only built and run needs no index.
+        """
+        with self._lock:
+            for op in self.ops[self._n_indexed :]:
+                for taken in op.inputs:
+                    takers = self._consumers.setdefault(taken, [])
+                    if not takers or takers[-1] is not op:  # so it may be done again
+                        takers.append(op)
+                self._n_indexed = op.number + 1
+            takers = self._consumers.get(tensor, [])
+        return [op for op in takers for taken in op.inputs if taken is tensor]
 
     def get_operation_by_name(self, name: str) -> Operation:
         """Return the operation of that name; KeyError if there is none."""

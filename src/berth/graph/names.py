@@ -11,6 +11,7 @@ import threading
 from typing import Any
 
 from berth.blocks import Stack, Use
+from berth.ops.opdef import CATALOGUE
 
 _OP_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 _INNER_NAME = re.compile(r"[A-Za-z0-9_.\\/>-]*")
@@ -71,7 +72,8 @@ class Names:
             full = name[:-1]
             self._n_uses.setdefault(full.lower(), 1)
             return full
-        self.check(name)
+        if name not in CATALOGUE:  # nearly always it is the type of the operation
+            self.check(name)
         return self.unique_scope(name)
 
     def unique_scope(self, name: str) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class SymbolicTensor(Tensor):
     """A symbol for one output of an operation."""
 
-    __slots__ = ("__weakref__", "consumers_list", "dims", "dtype", "op", "value_index")
+    __slots__ = ("__weakref__", "dims", "dtype", "op", "value_index")
     op: Operation
 
     def __init__(self, op: Operation, value_index: int, dtype: DType, dims: Dims) -> None:
@@ -27,7 +27,6 @@ class SymbolicTensor(Tensor):
         self.dtype = dtype
         self.dims = dims
         """The shape, as far as it is known."""
-        self.consumers_list: list[Operation] = []
 
     @property
     def name(self) -> str:
@@ -63,7 +62,7 @@ class SymbolicTensor(Tensor):
 
     def consumers(self) -> list[Operation]:
         """List the operations that take this tensor."""
-        return list(self.consumers_list)
+        return self.op.graph.consumers_of(self)
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Compute this tensor in a session, by default the default one."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from berth.backends.kinds import HOST_TYPE
 from berth.dtypes import DType
+from berth.fp_errors import ignore_fp_errors
 from berth.ops.convert import dtype_of
 from berth.ops.dispatch import known_types, prepare
 from berth.ops.opdef import Attrs, Call, OpDef, Parts, in_order
@@ -50,6 +51,5 @@ def evaluate(op: OpDef, inputs: Sequence[Array], attrs: Attrs) -> list[Array]:
     outputs, call = prepare(op, kernel, _HOST, inputs, attrs, types, values)
     if call is not None:
         function, arguments = call
-        with np.errstate(all="ignore"):
-            function(*arguments)
+        ignore_fp_errors(function, arguments)
     return outputs

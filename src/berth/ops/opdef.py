@@ -296,7 +296,7 @@ class OpDef:
         self.kernels = tuple(kernels)
         self.elementwise = elementwise
         self.host_inputs = frozenset(host_inputs)
-        self._has_host_at_end = any(position < 0 for position in host_inputs)
+        self._has_host_at_end = min(host_inputs, default=0) < 0
         self.shape_inputs = frozenset(shape_inputs)
         self.is_alias = is_alias
         self.is_metadata = is_metadata
@@ -311,8 +311,7 @@ class OpDef:
         self.flops = flops
         self.gradient = gradient
         self.samples, self.large_samples = tuple(samples), tuple(large_samples)
-        self.simple_type = self._one_type_for_all()
-        self.type_position = self._deciding_position()
+        self.simple_type, self.type_position = self._one_type(), self._deciding_position()
         CATALOGUE[name] = self
 
     def infer_static(self, inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -322,7 +321,7 @@ class OpDef:
             self.check_static(inputs, attrs)
         return types
 
-    def _one_type_for_all(self) -> frozenset[DType] | None:
+    def _one_type(self) -> frozenset[DType] | None:
         kinds = {(argument.type, argument.is_list) for argument in self.arguments}
         [(variable, is_list)] = kinds if len(kinds) == 1 else [(None, True)]
         if is_list or not isinstance(variable, str):

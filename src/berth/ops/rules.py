@@ -127,7 +127,7 @@ def check_rank(dims: Dims, rank: int, what: str = "Shape") -> None:
 
 def as_dims(value: Any) -> tuple[int | None, ...]:
     """Read the value of a tensor that holds a shape, in which -1 is an unknown size."""
-    sizes = [int(size) for size in value.reshape(-1)]
+    sizes = value.reshape(-1).tolist()
     for size in sizes:
         if size < -1:
             raise ShapeMismatch(

@@ -215,18 +215,19 @@ class _Workspace:
                 over.last_use = -1  # its bytes are the output's now
             else:
                 self._place(value)
-        step.scratch = self._scratch_of(step)
-        for value in step.scratch:
-            self._place(value)
-        for value in step.scratch:
-            self._blocks.free(value.offset, value.nbytes)
+        step.scratch = scratch = self._scratch_of(step)
+        if scratch:
+            for value in scratch:
+                self._place(value)
+            for value in scratch:
+                self._blocks.free(value.offset, value.nbytes)
 
     def _scratch_of(self, step: Step) -> Sequence[Value]:
         """List the memory that a step needs while it runs, and then no more."""
         if step.members:
             n_bytes = self._n_threads * slice_scratch_bytes(step, self._n_threads)
             wanted: list[Any] = [(uint8, (n_bytes,))]
-        elif step.is_known:
+        elif step.is_known or step.kernel.scratch is None:
             return ()
         else:
             types = [(value.dtype, value.dims) for value in step.outputs]

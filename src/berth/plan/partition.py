@@ -117,7 +117,10 @@ def _guess_work(plan: Plan) -> dict[int, float]:
     for step in plan.steps:
         if step.is_known:
             continue
-        n_bytes = sum(value_bytes(value) for value in (*step.inputs, *step.outputs))
+        n_bytes = 0
+        for values in (step.inputs, step.outputs):
+            for value in values:
+                n_bytes += value_bytes(value)
         work = step.op.definition.flops
         guess = n_bytes / BYTES_PER_SECOND
         if work is not None:

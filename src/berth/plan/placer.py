@@ -258,9 +258,6 @@ class _Placer:
     def _users_of(self, op: Operation) -> list[Operation]:
         """List the operations that take something from one, or wait for it, per edge."""
         takers = [
-            user
-            for tensor in op.outputs
-            for user in tensor.consumers_list
-            if user in self._kinds
+            user for tensor in op.outputs for user in tensor.consumers() if user in self._kinds
         ]
         return takers + self._waiting.get(op, [])

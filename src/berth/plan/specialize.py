@@ -174,15 +174,16 @@ class _Specializer:
         except KeyError:  # it needs what is blocked
             self._block(op)
             return
-        if self._is_blocked(op):
+        if op.control_inputs and self._is_blocked(op):
             self._block(op)
             return
-        if op.definition.host_inputs and self._wants_values(op, inputs):
+        definition = op.definition
+        if definition.host_inputs and self._wants_values(op, inputs):
             return
-        if op.definition.is_call:
+        if definition.is_call:
             self._call(op)
             return
-        if op.definition.access is not None and inputs[0].storage is Storage.FEED:
+        if definition.access is not None and inputs[0].storage is Storage.FEED:
             inputs[0] = self._written_before(op)
         types = self._types(op, inputs)
         if types is None:
@@ -285,11 +286,9 @@ class _Specializer:
         definition = op.definition
         if definition.is_stateful or not inputs:
             return False
-        before = [value.step for value in inputs if value.step]
         if definition.is_metadata:
-            # Only the shape is read.
-            arrays = [np.broadcast_to(np.zeros((), np.int8), inputs[0].dims)]
-            before = [step for step in before if step.has_effects]
+            arrays = [_array_of(inputs[0].dims)]  # only the shape is read
+            before = [value.step for value in inputs if value.step and value.step.has_effects]
         else:
             arrays = []
             for value in inputs:
@@ -298,6 +297,7 @@ class _Specializer:
                 arrays.append(value.value)
             if _size(types) > FOLD_AT_MOST:
                 return False
+            before = [value.step for value in inputs if value.step]
         if any(dtype.is_floating for dtype, _ in types) and (
             self._devices[op] not in self._on_host
         ):
@@ -354,7 +354,7 @@ def _has_effects(step: Step) -> bool:
     for value in step.inputs:
         if value.step is not None and value.step.has_effects:
             return True
-    return any(other.has_effects for other in step.waits_for)
+    return bool(step.waits_for) and any(other.has_effects for other in step.waits_for)
 
 
 def infer_types(op: Operation, inputs: Sequence[Any]) -> Any:
@@ -389,6 +389,11 @@ def _check_shape_of(variable: Operation) -> None:
             variable,
             f"The shape of variable '{variable.name}' is {shape}: it must be known in full",
         )
+
+
+def _array_of(dims: Any) -> Any:
+    """Make an array of a shape that takes one byte, whatever the shape."""
+    return np.ndarray(dims, np.int8, b"\0", 0, (0,) * len(dims))
 
 
 def _size(types: list[tuple[DType, Any]]) -> int:

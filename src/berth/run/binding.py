@@ -184,7 +184,7 @@ class Binding:
             memory: Any = self._state.variable(*_variable(step.inputs[0].root))
         else:
             memory = self._state.memory_of(op) if definition.is_stateful else None
-        scratch = [array_of(value) for value in step.scratch]
+        scratch = [array_of(value) for value in step.scratch] if step.scratch else ()
         xp, n_threads = self._xp(step.device), self._pool.n_threads
         launch = Launch(xp, inputs, outputs, op.attrs, scratch, memory, n_threads)
         try:
@@ -252,26 +252,25 @@ class Binding:
         if self.plan.request.stays:
             return self._keeper(position, value)
         array = self._arrays.get(value)
-        first = next(k for k, v in enumerate(self.plan.fetches) if v.root is value.root)
         if not self._devices[value.device].is_host:
             host = partial(result_array, self._devices[HOST], value, self._devices)
             stream = self._streams_at(value.device)
             return partial(fetch_from, stream, self.array_of(value), host)
         if value.root in self._late:
-            is_given = value.root.storage is Storage.FETCH and position == first
+            is_given = self._is_given(position, value)
             return partial(return_own if is_given else return_copy, self.array_of, value)
         if array is None:
             array = self.array_of(value)
         return partial(array.__getitem__, ()) if array.ndim == 0 else array.copy
 
+    def _is_given(self, position: int, value: Value) -> bool:
+        """Tell whether a fetch is the one that gets the memory made for the caller."""
+        first = next(k for k, v in enumerate(self.plan.fetches) if v.root is value.root)
+        return value.root.storage is Storage.FETCH and position == first
+
     def _keeper(self, position: int, value: Value) -> Callable[[], Any]:
         """Make the function that gives the caller a value on the device where it is."""
-        first = next(k for k, v in enumerate(self.plan.fetches) if v.root is value.root)
-        if (
-            value.root in self._late
-            and value.root.storage is Storage.FETCH
-            and position == first
-        ):
+        if value.root in self._late and self._is_given(position, value):
             return partial(return_own, self.array_of, value)
         if value.root not in self._late and self._is_small(value):
             return self.array_of(value).copy  # type: ignore[no-any-return]
@@ -354,6 +353,8 @@ def _cut(xp: Any, workspace: Workspace | None, value: Value) -> Array:
     if value.nbytes == 0:
         return xp.empty(value.dims, value.dtype.np_dtype)
     assert workspace is not None
+    if xp is np:
+        return np.ndarray(value.dims, value.dtype.np_dtype, workspace.array, value.offset)
     raw = workspace.array[value.offset : value.offset + value.nbytes]
     return raw.view(value.dtype.np_dtype).reshape(value.dims)
 

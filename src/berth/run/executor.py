@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from berth.errors import CancelledError
+from berth.fp_errors import ignore_fp_errors
 from berth.run.binding import Binding
-from berth.run.fp_errors import ignore_fp_errors
 from berth.run.stage import BoundStage
 from berth.run.threads import n_cores, share_cores
 

@@ -20,11 +20,11 @@ from berth.devices.device import Device
 from berth.devices.out_of_memory import allocate_tensor
 from berth.dtypes import DType, string
 from berth.errors import ResourceExhaustedError
+from berth.fp_errors import ignore_fp_errors
 from berth.memory.buffer import Holder
 from berth.ops.opdef import Call, Parts
 from berth.ops.shape import Known
 from berth.plan.layout import LARGE
-from berth.run.fp_errors import ignore_fp_errors
 from berth.run.parts import over_pool
 from berth.run.threads import Pool
 
