@@ -2,6 +2,7 @@
 
 # --- written by dev/make_api.py: make api
 # isort: split
+from berth.ops.linalg.cholesky import cholesky_solve, logdet
 from berth.ops.linalg.decompositions import eigh, eigvalsh, qr, svd
 from berth.ops.linalg.diagonals import (
     band_part,
@@ -16,9 +17,9 @@ from berth.ops.linalg.diagonals import (
 from berth.ops.linalg.einsum import cross, einsum, matvec, tensordot
 from berth.ops.linalg.exponential import expm
 from berth.ops.linalg.least_squares import lstsq, matrix_rank, pinv
-from berth.ops.linalg.linear_systems import adjoint, cholesky_solve, logdet, matrix_transpose
 from berth.ops.linalg.matmul import matmul
 from berth.ops.linalg.matrices import cholesky, det, inv, slogdet, solve, triangular_solve
+from berth.ops.linalg.transposes import adjoint, matrix_transpose
 from berth.ops.reductions.norms import global_norm, l2_normalize, norm, normalize
 
 __all__ = [

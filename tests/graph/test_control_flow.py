@@ -298,7 +298,7 @@ def after(op, value):
 
 def devices_of(call):
     """Tell where the operations of a call's bodies were put."""
-    placements = [body.graph.placement.devices for body in call.attrs["bodies"]]
+    placements = [body.graph.placement.devices for body in call.attrs["subgraphs"]]
     return [{op.type: d.short_name for op, d in found.items()} for found in placements]
 
 

@@ -8,7 +8,7 @@ import pytest
 import berth.compat.v1 as tf
 from berth.autodiff.backprop import gradients
 from berth.ops.elementwise.complex_numbers import real
-from berth.ops.linalg import decompositions, diagonals, linear_systems, matrices
+from berth.ops.linalg import cholesky, decompositions, diagonals, matrices, transposes
 from tests.ops.everywhere import KNOWN, compute, shape_of
 from tests.ops.gradient_checks import KNOWN as KNOWN_SIZES
 from tests.ops.gradient_checks import check_gradient
@@ -59,7 +59,7 @@ def test_determinants_are_those_of_numpy():
     ):
         close(actual, expected)
     definite = positive(2, 3, 3)
-    close(compute(linear_systems.logdet, definite), np.log(np.linalg.det(definite)))
+    close(compute(cholesky.logdet, definite), np.log(np.linalg.det(definite)))
     assert compute(matrices.slogdet, np.ones((2, 2)))[1] == -np.inf
 
 
@@ -69,7 +69,7 @@ def test_determinants_have_gradients():
     check_gradient(lambda x: matrices.slogdet(x).log_abs_determinant, normal(2, 3, 3), order=2)
 
     def logdet(x):
-        return linear_systems.logdet(x + linear_systems.adjoint(x))
+        return cholesky.logdet(x + transposes.adjoint(x))
 
     check_gradient(logdet, positive(2, 3, 3))
 
@@ -108,18 +108,18 @@ def test_cholesky_factors_are_triangular():
     factor = compute(matrices.cholesky, x)
     close(factor, np.linalg.cholesky(x))
     rhs = normal(2, 3, 1)
-    close(x @ compute(linear_systems.cholesky_solve, factor, rhs), rhs)
+    close(x @ compute(cholesky.cholesky_solve, factor, rhs), rhs)
     z = complex_positive(3)
     close(compute(matrices.cholesky, z), np.linalg.cholesky(z))
 
 
 def test_cholesky_factors_have_gradients():
     def factor(x):
-        return matrices.cholesky(x + linear_systems.adjoint(x))
+        return matrices.cholesky(x + transposes.adjoint(x))
 
     check_gradient(factor, positive(2, 3, 3), order=2)
     check_gradient(factor, complex_positive(3))
-    check_gradient(linear_systems.cholesky_solve, positive(2, 3, 3), normal(2, 3, 2))
+    check_gradient(cholesky.cholesky_solve, positive(2, 3, 3), normal(2, 3, 2))
 
 
 def test_only_bad_matrices_have_no_factor():
@@ -247,13 +247,11 @@ def test_shapes_of_factors_are_known_in_part():
 
 def test_matrices_are_turned_over():
     x = complex_normal(2, 3, 4)
-    np.testing.assert_array_equal(
-        compute(linear_systems.matrix_transpose, x), x.swapaxes(-1, -2)
-    )
-    np.testing.assert_array_equal(compute(linear_systems.adjoint, x), adjoint_of(x))
-    check_gradient(linear_systems.adjoint, x)
+    np.testing.assert_array_equal(compute(transposes.matrix_transpose, x), x.swapaxes(-1, -2))
+    np.testing.assert_array_equal(compute(transposes.adjoint, x), adjoint_of(x))
+    check_gradient(transposes.adjoint, x)
     with pytest.raises(ValueError, match="rank >= 2"):
-        shape_of(linear_systems.matrix_transpose, (3,))
+        shape_of(transposes.matrix_transpose, (3,))
 
 
 # --- diagonals ----------------------------------------------------------------------------

@@ -230,7 +230,7 @@ def test_names_are_under_a_scope(graph):
     result = cond(
         a_bool(), lambda: tf.add(open_shape(2), 1), lambda: open_shape(2), name="pick"
     )
-    body, _ = result.op.attrs["bodies"]
+    body, _ = result.op.attrs["subgraphs"]
     assert result.op.name == "pick"
     assert "pick/Add" in body.graph.by_name
     [looped] = while_loop(lambda x: x < 3, lambda x: x + 1, [0])

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, cast
 
 from berth.control_flow import gradients  # noqa: F401 - so that gradients are known
-from berth.control_flow.subgraph import BodyGraph, Part, add_call, value_of
+from berth.control_flow.subgraph import Part, SubgraphFuncGraph, add_call, value_of
 from berth.dtypes import bool_, int32
 from berth.graph.graph import Graph
 from berth.graph.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
@@ -112,7 +112,7 @@ def _choose(
     results: list[Any] = []
     parts = []
     for function, label in zip(functions, names, strict=True):
-        graph = BodyGraph(f"{scope[:-1].replace('/', '_')}_{label}", here)
+        graph = SubgraphFuncGraph(f"{scope[:-1].replace('/', '_')}_{label}", here)
         result = graph.trace(partial(_branch, graph, function, choice))
         if result is None and not here.is_function:
             raise ValueError(f"'{label}' must have a return value.")
@@ -127,7 +127,7 @@ def _choose(
     return pack_sequence_as(results[0], leaves)
 
 
-def _branch(graph: BodyGraph, function: Function, choice: SymbolicTensor) -> Any:
+def _branch(graph: SubgraphFuncGraph, function: Function, choice: SymbolicTensor) -> Any:
     """Trace a function; return its outputs as tensors of its graph."""
 
     def returned(leaf: Any) -> Any:

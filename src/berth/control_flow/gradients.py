@@ -18,9 +18,9 @@ from typing import Any
 
 from berth.autodiff.backprop import backpropagate, between, is_differentiable
 from berth.control_flow.subgraph import (
-    BodyGraph,
     Part,
     Subgraph,
+    SubgraphFuncGraph,
     add_call,
     expose_output,
     positions_of_variables,
@@ -38,16 +38,16 @@ from berth.ops.opdef import variable_of
 from berth.ops.state.variables import READ
 
 
-class _BackwardBody:
+class _BackwardSubgraph:
     """The backward graph of one subgraph of a functional op."""
 
     def __init__(self, here: Graph, call: Operation, position: int, seeded: Sequence[int]):
         self.call = call
         self.position = position
-        self.body: Subgraph = call.attrs["bodies"][position]
-        self.graph = BodyGraph(f"{self.body.graph.name}_grad", here)
+        self.subgraph: Subgraph = call.attrs["subgraphs"][position]
+        self.graph = SubgraphFuncGraph(f"{self.subgraph.graph.name}_grad", here)
         self.symbols: dict[int, SymbolicTensor] = {}
-        """For each seeded output of the body, what stands for its gradient."""
+        """For each seeded output of the subgraph, what stands for its gradient."""
         self.grads: dict[int, SymbolicTensor] = {}
         """What it finds: gradients, by the positions of the inputs of the call."""
         self.graph.trace(self._build, seeded)
@@ -56,7 +56,7 @@ class _BackwardBody:
         graph, targets = self.graph, []
         starts: dict[int, Any] = {}
         for number in seeded:
-            output = self.body.outputs[number]
+            output = self.subgraph.outputs[number]
             if output is None or not is_differentiable(output):
                 continue
             symbol = graph.add_input(output.dtype.base_dtype, output.dims, "grad")
@@ -79,10 +79,10 @@ class _BackwardBody:
 
     def _sources(self) -> list[tuple[int, SymbolicTensor]]:
         """List what may have a gradient, each with the input of the call that it is."""
-        pairs = zip(self.body.takes, self.body.symbols, strict=True)
+        pairs = zip(self.subgraph.takes, self.subgraph.symbols, strict=True)
         sources = [(position, t) for position, t in pairs if is_differentiable(t)]
         variables = positions_of_variables(self.call)
-        for op, variable in self.body.graph.handles.items():
+        for op, variable in self.subgraph.graph.handles.items():
             sources.append((variables[id(variable)], op.outputs[0]))
         return sources
 
@@ -98,14 +98,14 @@ class _BackwardBody:
 
     def input_behind(self, outer: Any) -> int | None:
         """Return the position of a tensor among the inputs of the call; None if it is none."""
-        for position, symbol in zip(self.body.takes, self.body.symbols, strict=True):
+        for position, symbol in zip(self.subgraph.takes, self.subgraph.symbols, strict=True):
             if symbol is outer:
                 return position
         return None
 
     def is_inside(self, outer: Any) -> bool:
-        """Tell whether a tensor is one of the forward body's."""
-        return isinstance(outer, SymbolicTensor) and outer.graph is self.body.graph
+        """Tell whether a tensor is one of the forward subgraph's."""
+        return isinstance(outer, SymbolicTensor) and outer.graph is self.subgraph.graph
 
 
 def _zeros_for(tensor: SymbolicTensor) -> Any:
@@ -132,8 +132,10 @@ def _of_choice(op: RecordedOp, *grads: Any) -> Sequence[Any]:
     call: Operation = op.outputs[0].op
     here: Any = current()
     seeded = [number for number, grad in enumerate(grads) if grad is not None]
-    n_bodies = len(call.attrs["bodies"])
-    backwards = [_BackwardBody(here, call, position, seeded) for position in range(n_bodies)]
+    n_subgraphs = len(call.attrs["subgraphs"])
+    backwards = [
+        _BackwardSubgraph(here, call, position, seeded) for position in range(n_subgraphs)
+    ]
     positions = sorted({position for back in backwards for position in back.grads})
     if not positions:
         return [None] * len(call.inputs)
@@ -150,7 +152,7 @@ def _of_choice(op: RecordedOp, *grads: Any) -> Sequence[Any]:
     return _spread(len(call.inputs), dict(zip(positions, made.outputs, strict=True)))
 
 
-def _outer_tensor(back: _BackwardBody, outer: Any) -> Any:
+def _outer_tensor(back: _BackwardSubgraph, outer: Any) -> Any:
     """Return the outer tensor for an input of a backward subgraph."""
     if not back.is_inside(outer):
         return outer
@@ -196,8 +198,8 @@ class _BackwardLoop:
         # Among the outputs of the call, the number of iterations stands before the rows.
         rows = [k for k in range(n_variables + 1, len(grads)) if grads[k] is not None]
         self._rows = [k - 1 for k in rows if is_differentiable(call.outputs[k])]
-        self._back = _BackwardBody(
-            here, call, len(attrs["bodies"]) - 1, [*self._variables, *self._rows]
+        self._back = _BackwardSubgraph(
+            here, call, len(attrs["subgraphs"]) - 1, [*self._variables, *self._rows]
         )
         self._taken: list[Any] = [grads[k + 1] for k in self._rows]
         """The sequences of the backward loop."""

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from berth.control_flow.cond import building
-from berth.control_flow.subgraph import BodyGraph, Part, add_call, value_of
+from berth.control_flow.subgraph import Part, SubgraphFuncGraph, add_call, value_of
 from berth.dtypes import DType, as_dtype
 from berth.errors import InvalidArgumentError, OutOfRangeError
 from berth.graph.graph import Graph
@@ -63,7 +63,7 @@ class _Each:
     def _built(
         self, here: Graph, step: Step, starts: Sequence[Any]
     ) -> tuple[list[Any], list[Any]]:
-        graph = BodyGraph(f"{self._name}_body", here)
+        graph = SubgraphFuncGraph(f"{self._name}_body", here)
         for tensor in starts:
             graph.add_input(tensor.dtype.base_dtype, tensor.dims, "variable")
         for elem in self._elems:

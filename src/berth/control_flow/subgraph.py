@@ -27,7 +27,7 @@ class Subgraph(NamedTuple):
 
     graph: FuncGraph
     outputs: tuple[SymbolicTensor | None, ...]
-    """What it gives; None for what only another body of the call gives."""
+    """What it gives; None for what only another subgraph of the call gives."""
     takes: tuple[int, ...]
     """For each of its placeholders, which input of the call it is."""
 
@@ -40,8 +40,8 @@ class Subgraph(NamedTuple):
         return self.graph.name
 
 
-class BodyGraph(FuncGraph):
-    """The graph of a body: built like the one that it stands inside of.
+class SubgraphFuncGraph(FuncGraph):
+    """The graph of a subgraph: built like the one that it stands inside of.
 
     In a function, effects run in the order written, whether or not something comes of them.
     In a graph for sessions only what the outputs need is run, as everywhere there.
@@ -105,7 +105,7 @@ class BodyGraph(FuncGraph):
 class Part(NamedTuple):
     """Traced subgraph, for `add_call`."""
 
-    graph: BodyGraph
+    graph: SubgraphFuncGraph
     outputs: Sequence[SymbolicTensor]
     takes: Sequence[int]
     """For each of the graph's inputs, which input of the call it is."""
@@ -129,10 +129,10 @@ def add_call(
             inputs.append(outer)
         return position
 
-    bodies = []
+    subgraphs = []
     for graph, outputs, takes in parts:
         captured = [position_of(outer) for outer, _ in graph.captures]
-        bodies.append(Subgraph(graph, tuple(outputs), (*takes, *captured)))
+        subgraphs.append(Subgraph(graph, tuple(outputs), (*takes, *captured)))
     for part in parts:
         for variable in part.graph.handles.values():
             position_of(variable)
@@ -141,7 +141,7 @@ def add_call(
     waits = dict.fromkeys(op for part in parts for op in part.graph.waits)
     # What gradients make it give out later is no part of what it is for.
     n_outputs = len(parts[-1].outputs) + (definition in LOOPS)  # of a loop, the count too
-    attrs = {**attrs, "bodies": tuple(bodies), "n_outputs": n_outputs}
+    attrs = {**attrs, "subgraphs": tuple(subgraphs), "n_outputs": n_outputs}
     with here.control_dependencies(list(waits)):
         made = here.apply(definition, inputs, attrs, name)
     if isinstance(made, Operation):
@@ -171,21 +171,21 @@ def expose_output(call: Operation, position: int, inner: SymbolicTensor) -> Symb
 
     Of a loop, these are the values of all iterations, one below the other.
     """
-    bodies: list[Subgraph] = list(call.attrs["bodies"])
+    subgraphs: list[Subgraph] = list(call.attrs["subgraphs"])
     is_loop = call.definition in LOOPS
     first = call.attrs["n_variables"] if is_loop else 0
-    for number, output in enumerate(bodies[position].outputs):
+    for number, output in enumerate(subgraphs[position].outputs):
         if output is inner and number >= first:
             return call.outputs[number + is_loop]
     with call.graph._lock:
-        for number, body in enumerate(bodies):
+        for number, subgraph in enumerate(subgraphs):
             is_loop_condition = is_loop and number != position
             if not is_loop_condition:
                 added = inner if number == position else None
-                bodies[number] = body._replace(outputs=(*body.outputs, added))
+                subgraphs[number] = subgraph._replace(outputs=(*subgraph.outputs, added))
         dtype, dims = row_type(inner) if is_loop else (inner.dtype.base_dtype, inner.dims)
         output = call.graph.tensor_type(call, len(call.outputs), dtype, dims)
-        call.attrs = {**call.attrs, "bodies": tuple(bodies)}
+        call.attrs = {**call.attrs, "subgraphs": tuple(subgraphs)}
         call.outputs.append(output)
     for tape in active_tapes():
         tape.watch_output(output, call.outputs)

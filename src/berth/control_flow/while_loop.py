@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, cast
 
 from berth.control_flow.cond import building, unpacked
-from berth.control_flow.subgraph import BodyGraph, Part, add_call, value_of
+from berth.control_flow.subgraph import Part, SubgraphFuncGraph, add_call, value_of
 from berth.dtypes import bool_, int32
 from berth.graph.graph import Graph
 from berth.graph.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
@@ -145,9 +145,9 @@ class _Loop:
         if self._most is not None:  # a variable of our own counts
             starts.append(self._here.convert(0, int32, "loop_counter"))
             dims.append(())
-        condition = self._body_graph("cond", scope, starts, dims)
+        condition = self._loop_graph("cond", scope, starts, dims)
         holds = condition.trace(partial(self._holds, condition, cond))
-        repeated = self._body_graph("body", scope, starts, dims)
+        repeated = self._loop_graph("body", scope, starts, dims)
         following = repeated.trace(partial(self._following, repeated, body))
         takes = range(len(starts))
         parts = [Part(condition, [holds], takes), Part(repeated, following, takes)]
@@ -161,15 +161,15 @@ class _Loop:
         call = add_call(self._here, WHILE, starts, parts, attrs, scope)
         return call.outputs[: len(self._starts)]
 
-    def _body_graph(
+    def _loop_graph(
         self, label: str, scope: str, starts: Sequence[SymbolicTensor], dims: Sequence[Dims]
-    ) -> BodyGraph:
-        graph = BodyGraph(f"{scope[:-1].replace('/', '_')}_{label}", self._here)
+    ) -> SubgraphFuncGraph:
+        graph = SubgraphFuncGraph(f"{scope[:-1].replace('/', '_')}_{label}", self._here)
         for start, known in zip(starts, dims, strict=True):
             graph.add_input(start.dtype.base_dtype, known, start.op.name.rpartition("/")[2])
         return graph
 
-    def _holds(self, graph: BodyGraph, cond: Function) -> SymbolicTensor:
+    def _holds(self, graph: SubgraphFuncGraph, cond: Function) -> SymbolicTensor:
         variables = graph.inputs[: len(self._starts)]
         result = cond(*pack_sequence_as(self._loop_vars, variables))
         if isinstance(result, list | tuple):
@@ -190,7 +190,7 @@ class _Loop:
             )
         return holds
 
-    def _following(self, graph: BodyGraph, body: Function) -> list[SymbolicTensor]:
+    def _following(self, graph: SubgraphFuncGraph, body: Function) -> list[SymbolicTensor]:
         """Return the loop variables after an iteration; they keep types and shapes."""
         symbols = graph.inputs[: len(self._starts)]
         result = body(*pack_sequence_as(self._loop_vars, symbols))

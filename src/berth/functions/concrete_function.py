@@ -100,7 +100,7 @@ class ConcreteFunction:
         return self._result
 
     @cached_property
-    def has_bodies(self) -> bool:
+    def has_subgraphs(self) -> bool:
         """Whether it runs graphs of its own, as values decide."""
         return any(op.definition.is_call for op in self.graph.ops)
 
@@ -169,7 +169,7 @@ class ConcreteFunction:
     def on_this_device(self) -> ConcreteFunction:
         """Return it as it runs where the program is now."""
         device = context().eager_scope.device_name
-        return self.on(device) if device and not self.has_bodies else self
+        return self.on(device) if device and not self.has_subgraphs else self
 
     def _read(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> list[Any]:
         """Return the tensors of a call."""

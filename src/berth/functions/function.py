@@ -102,7 +102,7 @@ class Function:
         found = self._traces.get(key) or self._find_or_trace(key, call, "")
         if not device:
             return found
-        if not found.has_bodies:
+        if not found.has_subgraphs:
             return found.on(device)
         # Subgraphs have got their devices when they were traced.
         return self._traces.get((device, key)) or self._find_or_trace(

@@ -19,18 +19,18 @@ from berth.ops.state.variables import HANDLE
 
 
 def inline(
-    body: FuncGraph, given: Sequence[Any], wanted: Sequence[SymbolicTensor]
+    graph: FuncGraph, given: Sequence[Any], wanted: Sequence[SymbolicTensor]
 ) -> list[Any]:
     """Copy a graph's operations with the current builder; return the wanted tensors."""
     here: Any = current()
-    symbols = [*body.inputs, *(inner for _, inner in body.captures)]
+    symbols = [*graph.inputs, *(inner for _, inner in graph.captures)]
     values = {id(symbol): value for symbol, value in zip(symbols, given, strict=True)}
     made: dict[Operation, Any] = {}
-    for op in body.ops:
+    for op in graph.ops:
         if op.definition is PLACEHOLDER:
             continue
         if op.definition is HANDLE:
-            values[id(op.outputs[0])] = body.handles[op]
+            values[id(op.outputs[0])] = graph.handles[op]
             continue
         with ExitStack() as scopes:
             if op.device:
@@ -54,18 +54,19 @@ def inline(
 
 def _run_eagerly(op: Operation, inputs: Sequence[Any]) -> list[Any]:
     """Run a functional op eagerly: inline the subgraphs that it selects."""
-    bodies: Sequence[Subgraph] = op.attrs["bodies"]
+    subgraphs: Sequence[Subgraph] = op.attrs["subgraphs"]
 
     def run(position: int, current: Sequence[Any]) -> list[Any]:
-        body = bodies[position]
-        given = [current[taken] for taken in body.takes]
-        outputs = iter(inline(body.graph, given, [t for t in body.outputs if t is not None]))
-        return [None if tensor is None else next(outputs) for tensor in body.outputs]
+        subgraph = subgraphs[position]
+        given = [current[taken] for taken in subgraph.takes]
+        wanted = [tensor for tensor in subgraph.outputs if tensor is not None]
+        outputs = iter(inline(subgraph.graph, given, wanted))
+        return [None if tensor is None else next(outputs) for tensor in subgraph.outputs]
 
     def stacked(number: int, column: Sequence[Any]) -> Any:
         if number >= op.attrs["n_rows"]:  # for gradients, which tapes see to here
             return None
-        output = bodies[-1].outputs[op.attrs["n_variables"] + number]
+        output = subgraphs[-1].outputs[op.attrs["n_variables"] + number]
         assert output is not None
         return stack(column) if column else zeros([0, *(output.dims or ())], output.dtype)
 

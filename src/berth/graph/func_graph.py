@@ -247,14 +247,14 @@ class FuncGraph(Graph):
 
     def _call_comes_after(self, node: Operation) -> list[Operation]:
         """Do the same for a functional op: it has the effects of all its subgraphs."""
-        bodies = [body.graph for body in node.attrs["bodies"]]
-        written = {id(variable) for body in bodies for variable in body.written()}
+        subgraphs = [subgraph.graph for subgraph in node.attrs["subgraphs"]]
+        written = {id(variable) for subgraph in subgraphs for variable in subgraph.written()}
         waits = []
         for tensor in node.inputs:
             if is_variable(tensor):
                 is_write = id(variable_behind(tensor)) in written
                 waits += self._touches(variable_of(tensor), node, is_write)
-        if any(body.effects for body in bodies):
+        if any(subgraph.effects for subgraph in subgraphs):
             waits += self.effects[-1:]
             self.effects.append(node)
         return waits

@@ -243,7 +243,7 @@ class OpDef:
     is_loop: bool
     """Whether those are run again and again."""
     is_call: bool
-    """It runs graphs of its own, the *bodies* in its attributes, as values decide."""
+    """It runs graphs of its own, the *subgraphs* in its attributes, as values decide."""
     perform: Perform | None
     """Does it on host arrays where nothing else tells the shapes of its outputs."""
     access: Access | None

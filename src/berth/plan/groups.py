@@ -166,7 +166,7 @@ def makes_variable(op: Operation) -> bool:
 def variable_inputs(op: Operation) -> list[Operation]:
     """List the operations whose variables this one takes.
 
-    A handle is always taken as such, but by a call, whose bodies go to the variable. A
+    A handle is always taken as such, but by a call, whose subgraphs go to the variable. A
     reference is one to operations that read or write through it, as their first input; to
     all others it is a value like any.
     """

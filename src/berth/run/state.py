@@ -11,7 +11,7 @@ import numpy as np
 from berth.backends.base import Array
 from berth.devices.device import Device
 from berth.devices.out_of_memory import allocate_tensor
-from berth.dtypes import DType, as_dtype, string
+from berth.dtypes import DType, as_dtype, resource, string
 from berth.errors import FailedPreconditionError
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
@@ -98,7 +98,7 @@ class SessionState:
 
 def uninitialized(op: Operation) -> FailedPreconditionError:
     """Make the error for a variable that is used before it has a value."""
-    if op.type == "VarHandleOp":
+    if op.outputs[0].dtype is resource:  # a variable that is passed on by its handle
         message = (
             f"Could not find variable {op.name}. This could mean that the variable has been "
             "deleted. In TF1, it can also mean the variable is uninitialized."

@@ -125,7 +125,7 @@ class FunctionalOps:
             return subgraphs[position].run(current, run_stage)
 
         def stack(number: int, column: Sequence[Any]) -> Any:
-            output = attrs["bodies"][-1].outputs[attrs["n_variables"] + number]
+            output = attrs["subgraphs"][-1].outputs[attrs["n_variables"] + number]
             return _stacked(output, column, is_asked_for=number < attrs["n_rows"])
 
         follow = op.definition.follow
@@ -135,7 +135,7 @@ class FunctionalOps:
     def _subgraphs(
         self, op: Operation, attrs: Attrs, wanted: frozenset[int], is_traced: bool
     ) -> list[_CachedSubgraph]:
-        key = (op, len(attrs["bodies"][-1].outputs), wanted, is_traced)
+        key = (op, len(attrs["subgraphs"][-1].outputs), wanted, is_traced)
         cached = self._cached.get(key)
         if cached is None:
             with self._lock:
@@ -171,7 +171,7 @@ def _wanted_outputs(
     definition: OpDef, attrs: Attrs, wanted: frozenset[int]
 ) -> list[tuple[Subgraph, list[SymbolicTensor | None]]]:
     """Return each subgraph with those of its outputs that the operation needs."""
-    subgraphs: Sequence[Subgraph] = attrs["bodies"]
+    subgraphs: Sequence[Subgraph] = attrs["subgraphs"]
     if not definition.is_loop:
         return [(subgraph, _only(subgraph.outputs, wanted)) for subgraph in subgraphs]
     n_variables = attrs["n_variables"]

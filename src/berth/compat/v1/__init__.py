@@ -211,6 +211,7 @@ from berth.ops.flow.checks import assert_scalar_v1 as assert_scalar
 from berth.ops.flow.control import Assert, group, no_op
 from berth.ops.flow.control import tuple_v1 as tuple
 from berth.ops.flow.printing import Print, print
+from berth.ops.linalg.cholesky import cholesky_solve
 from berth.ops.linalg.decompositions import eigh as self_adjoint_eig
 from berth.ops.linalg.decompositions import eigvalsh as self_adjoint_eigvals
 from berth.ops.linalg.decompositions import qr, svd
@@ -222,13 +223,13 @@ from berth.ops.linalg.diagonals import set_diag as matrix_set_diag
 from berth.ops.linalg.diagonals import tensor_diag as diag
 from berth.ops.linalg.diagonals import tensor_diag_part as diag_part
 from berth.ops.linalg.einsum import cross, einsum, tensordot
-from berth.ops.linalg.linear_systems import cholesky_solve, matrix_transpose
 from berth.ops.linalg.matmul import matmul
 from berth.ops.linalg.matrices import cholesky
 from berth.ops.linalg.matrices import det as matrix_determinant
 from berth.ops.linalg.matrices import inv as matrix_inverse
 from berth.ops.linalg.matrices import solve as matrix_solve
 from berth.ops.linalg.matrices import triangular_solve as matrix_triangular_solve
+from berth.ops.linalg.transposes import matrix_transpose
 from berth.ops.nn.softplus import log_sigmoid
 from berth.ops.operators import Tensor
 from berth.ops.random.sampling import multinomial

@@ -4,6 +4,7 @@ from berth.missing import explain_missing_names as _explain_missing_names
 
 # --- written by dev/make_api.py: make api
 # isort: split
+from berth.ops.linalg.cholesky import cholesky_solve, logdet
 from berth.ops.linalg.decompositions import eigh, eigvalsh, qr, svd
 from berth.ops.linalg.diagonals import (
     band_part,
@@ -18,9 +19,9 @@ from berth.ops.linalg.diagonals import (
 from berth.ops.linalg.einsum import cross, einsum, matvec, tensordot
 from berth.ops.linalg.exponential import expm
 from berth.ops.linalg.least_squares import lstsq, matrix_rank, pinv
-from berth.ops.linalg.linear_systems import adjoint, cholesky_solve, logdet, matrix_transpose
 from berth.ops.linalg.matmul import matmul
 from berth.ops.linalg.matrices import cholesky, det, inv, slogdet, solve, triangular_solve
+from berth.ops.linalg.transposes import adjoint, matrix_transpose
 from berth.ops.reductions.norms import global_norm, l2_normalize, normalize
 from berth.ops.reductions.norms import norm_v1 as norm
 

@@ -1,17 +1,17 @@
 """Functional ops: `If`, `Case`, `While` and `ForEach`, which run subgraphs.
 
-Their attribute ``bodies`` holds what they may run: each has a graph, its ``outputs``, and
+Their attribute ``subgraphs`` holds what they may run: each has a graph, its ``outputs``, and
 says which inputs of the call it ``takes``. A call has no kernel that does anything: a run
-computes what it takes, runs the bodies on the host's account, and goes on with the results.
+computes what it takes, runs the subgraphs on the host's account, and goes on with the results.
 
-    If, Case    takes the choice, then what the bodies take; gives what the chosen body gives
+    If, Case    takes the choice, then what the subgraphs take; gives what the chosen one gives
     While       takes the loop variables, then what condition and body take; gives the
                 variables at the end, the number of iterations, and *rows*: what the body
                 gives beside the next variables, of all iterations, one below the other
     ForEach     takes the number of iterations, loop variables, *sequences*, of which the
                 body sees one element at a time, and what the body takes; gives as `While`
 
-Where a body has an effect (it writes, prints, may fail on purpose), or reads a variable, the
+Where one has an effect (it writes, prints, may fail on purpose), or reads a variable, the
 call is the one of its kind that is stateful.
 """
 
@@ -52,8 +52,8 @@ def _follow_case(
     attrs: Attrs, values: Sequence[Any], run: RunSubgraph, stack: Stack
 ) -> list[Any]:
     _check_choice(values[0])
-    position, n_bodies = int(np.asarray(values[0]).item()), len(attrs["bodies"])
-    return list(run(position if 0 <= position < n_bodies else n_bodies - 1, values))
+    position, n_subgraphs = int(np.asarray(values[0]).item()), len(attrs["subgraphs"])
+    return list(run(position if 0 <= position < n_subgraphs else n_subgraphs - 1, values))
 
 
 def _follow_while(
@@ -78,12 +78,12 @@ def _loop(
     stack: Stack,
 ) -> list[Any]:
     """Run the body once for each iteration; the loop variables begin at `first`."""
-    n_variables, body = attrs["n_variables"], attrs["bodies"][-1]
+    n_variables, body = attrs["n_variables"], attrs["subgraphs"][-1]
     columns: list[list[Any]] = [[] for _ in body.outputs[n_variables:]]
     count = 0
     for elements in iterations:
         current[first + n_variables : first + n_variables + len(elements)] = elements
-        outputs = run(len(attrs["bodies"]) - 1, current)
+        outputs = run(len(attrs["subgraphs"]) - 1, current)
         current[first : first + n_variables] = outputs[:n_variables]
         for column, value in zip(columns, outputs[n_variables:], strict=True):
             column.append(value)
@@ -183,13 +183,13 @@ def _chosen_types(inputs: Sequence[Any], attrs: Attrs) -> Sequence[OutputType]:
     if dims is None or set(dims) - {1, None}:  # one element, in whatever shape, is one value
         check_rank(dims, 0)
     types = []
-    for column in zip(*(body.outputs for body in attrs["bodies"]), strict=True):
+    for column in zip(*(subgraph.outputs for subgraph in attrs["subgraphs"]), strict=True):
         given = [tensor for tensor in column if tensor is not None]
         types.append((given[0].dtype.base_dtype, common_dims([t.dims for t in given])))
     return types
 
 
-_TWO_BRANCHES = "f(2, 3), bodies=[subgraph((2, 3), ()), subgraph((2, 3), ())]"
+_TWO_BRANCHES = "f(2, 3), subgraphs=[subgraph((2, 3), ()), subgraph((2, 3), ())]"
 IF = _kind(
     "If", "cond:bool input:Any*", _chosen_types, f"np.array(True), {_TWO_BRANCHES}", _follow_if
 )
@@ -215,7 +215,7 @@ def _each_types(inputs: Sequence[Any], attrs: Attrs) -> Sequence[OutputType]:
 
 
 def _types_after(count: int | None, attrs: Attrs) -> Sequence[OutputType]:
-    body, n_variables = attrs["bodies"][-1], attrs["n_variables"]
+    body, n_variables = attrs["subgraphs"][-1], attrs["n_variables"]
     variables = [
         (tensor.dtype.base_dtype, dims)
         for tensor, dims in zip(body.outputs[:n_variables], attrs["invariants"], strict=True)
@@ -235,7 +235,7 @@ WHILE = _kind(
     "While",
     "input:Any*",
     _loop_types,
-    f"f(2), bodies=[subgraph(()), subgraph((2,))], {_ONE_VARIABLE}",
+    f"f(2), subgraphs=[subgraph(()), subgraph((2,))], {_ONE_VARIABLE}",
     _follow_while,
     is_loop=True,
 )
@@ -243,7 +243,7 @@ FOR_EACH = _kind(
     "ForEach",
     "count:int32 input:Any*",
     _each_types,
-    f"at(4), f(2), f(4, 3), bodies=[subgraph((2,), (3,))], n_sequences=1, {_ONE_VARIABLE}",
+    f"at(4), f(2), f(4, 3), subgraphs=[subgraph((2,), (3,))], n_sequences=1, {_ONE_VARIABLE}",
     _follow_each,
     is_loop=True,
 )

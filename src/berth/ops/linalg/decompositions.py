@@ -15,7 +15,6 @@ from berth.ops.elementwise.division import divide_no_nan
 from berth.ops.elementwise.unary import conj, square
 from berth.ops.gradient import RecordedOp, gradient, takes_none
 from berth.ops.linalg.diagonals import band_part, diag, diag_part, set_diag
-from berth.ops.linalg.linear_systems import adjoint
 from berth.ops.linalg.matmul import matmul
 from berth.ops.linalg.matrices import (
     check_matrix,
@@ -24,6 +23,7 @@ from berth.ops.linalg.matrices import (
     square_dims,
     triangular_solve,
 )
+from berth.ops.linalg.transposes import adjoint
 from berth.ops.opdef import Attrs, Call, Launch, OutputType, Typed
 from berth.ops.shape import Dims
 from berth.ops.types import Tensor, TensorLike

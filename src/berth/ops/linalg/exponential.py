@@ -16,8 +16,8 @@ from berth.ops.arrays.metadata import axis_size
 from berth.ops.builder import apply
 from berth.ops.compose import convert
 from berth.ops.gradient import RecordedOp, gradient
-from berth.ops.linalg.linear_systems import adjoint
 from berth.ops.linalg.matrices import square_type
+from berth.ops.linalg.transposes import adjoint
 from berth.ops.opdef import Call, Launch, OpDef, all_devices
 from berth.ops.rules import INEXACT
 from berth.ops.types import Tensor, TensorLike

@@ -13,9 +13,9 @@ from berth.ops.compose import convert, convert_like, scope
 from berth.ops.elementwise.arithmetic import maximum
 from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import greater
+from berth.ops.linalg.cholesky import cholesky_solve
 from berth.ops.linalg.decompositions import svd
 from berth.ops.linalg.diagonals import eye
-from berth.ops.linalg.linear_systems import cholesky_solve
 from berth.ops.linalg.matmul import matmul
 from berth.ops.linalg.matrices import cholesky
 from berth.ops.reductions.reduction import reduce_max, reduce_sum

@@ -18,7 +18,7 @@ from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.builder import apply
 from berth.ops.elementwise.unary import conj
 from berth.ops.gradient import RecordedOp, gradient
-from berth.ops.linalg import linear_systems
+from berth.ops.linalg import transposes
 from berth.ops.linalg.diagonals import band_part, diag_part, set_diag
 from berth.ops.linalg.matmul import matmul
 from berth.ops.opdef import Attrs, Bind, Call, Launch, OpDef, OutputType, Typed, all_devices
@@ -257,7 +257,7 @@ def _inverse_gradient(op: RecordedOp, grad: Any) -> Any:
     """-X⁻ᴴ grad X⁻ᴴ; of the adjoint's inverse, the adjoint of that."""
     inverse = op.outputs[0]
     grad = -matmul(inverse, matmul(grad, inverse, adjoint_b=True), adjoint_a=True)
-    return linear_systems.adjoint(grad) if op.attrs["adjoint"] else grad
+    return transposes.adjoint(grad) if op.attrs["adjoint"] else grad
 
 
 @public("linalg.det")
@@ -377,7 +377,5 @@ def _cholesky_gradient(op: RecordedOp, grad: Any) -> Any:
     middle = band_part(middle, -1, 0)
     # L⁻ᴴ middle L⁻¹
     left = triangular_solve(factor, middle, adjoint=True)
-    whole = linear_systems.adjoint(
-        triangular_solve(factor, linear_systems.adjoint(left), adjoint=True)
-    )
-    return (whole + linear_systems.adjoint(whole)) * 0.5
+    whole = transposes.adjoint(triangular_solve(factor, transposes.adjoint(left), adjoint=True))
+    return (whole + transposes.adjoint(whole)) * 0.5
