@@ -1,1 +1,0 @@
-"""The update rules of optimizers, as operations on a variable and its slots."""

@@ -1,1 +1,0 @@
-"""Optimizers of `tf.train`: they add operations that update variables by gradients."""
