@@ -209,7 +209,6 @@ class OpDef:
         "is_stateful",
         "kernels",
         "large_samples",
-        "n_variables",
         "name",
         "perform",
         "samples",
@@ -248,10 +247,7 @@ class OpDef:
     perform: Perform | None
     """Does it on host arrays where nothing else tells the shapes of its outputs."""
     access: Access | None
-    """What it does to the variables that its first inputs stand for."""
-    n_variables: int
-    """How many of its inputs, the first of all, `access` is about: an optimizer's update writes
-    a variable and its slots."""
+    """What it does to the variable that its first input stands for."""
     flops: Callable[[Sequence[Typed], Sequence[Typed]], float] | None
     """About how many calculations it takes, given inputs and outputs, if many a byte."""
     gradient: Any
@@ -287,7 +283,6 @@ class OpDef:
         is_loop: bool = False,
         perform: Perform | None = None,
         access: Access | None = None,
-        n_variables: int = 1,
         flops: Callable[[Sequence[Typed], Sequence[Typed]], float] | None = None,
         gradient: Any = None,
         samples: Sequence[str] = (),
@@ -313,7 +308,6 @@ class OpDef:
         self.is_loop, self.is_call = is_loop, follow is not None
         self.perform = perform
         self.access = access
-        self.n_variables = 0 if access is None else n_variables
         self.flops = flops
         self.gradient = gradient
         self.samples, self.large_samples = tuple(samples), tuple(large_samples)

@@ -166,25 +166,17 @@ def makes_variable(op: Operation) -> bool:
 def variable_inputs(op: Operation) -> list[Operation]:
     """List the operations whose variables this one takes.
 
-<<<<<<< HEAD
     A handle is always taken as such, but by a call, whose subgraphs go to the variable. A
     reference is one to operations that read or write through it, as their first input; to
     all others it is a value like any.
-=======
-    A handle is always taken as such, but by a call, whose bodies go to the variable. A
-    reference is one to operations that read or write through it, as one of their first
-    inputs; to all others it is a value like any.
->>>>>>> b190a87 (wip)
     """
     inputs = op.inputs
     if op.definition.is_call:
         return []
-    n_variables = op.definition.n_variables
-    return [
-        tensor.op
-        for position, tensor in enumerate(inputs)
-        if tensor.dtype is resource or (position < n_variables and tensor.dtype.is_ref)
-    ]
+    sources = [tensor.op for tensor in inputs if tensor.dtype is resource]
+    if op.definition.access is not None and inputs[0].dtype.is_ref:
+        sources.insert(0, inputs[0].op)
+    return sources
 
 
 def _carries(dtype: Any) -> bool:

@@ -183,14 +183,8 @@ class _Specializer:
         if definition.is_call:
             self._call(op)
             return
-<<<<<<< HEAD
         if definition.access is not None and inputs[0].storage is Storage.FEED:
             inputs[0] = self._written_before(op)
-=======
-        for position in range(op.definition.n_variables):
-            if inputs[position].storage is Storage.FEED:
-                inputs[position] = self._written_before(op, position)
->>>>>>> b190a87 (wip)
         types = self._types(op, inputs)
         if types is None:
             return
@@ -209,11 +203,11 @@ class _Specializer:
             values.setdefault(tensor, output)  # unless it is fed
         self._add_step(step)
 
-    def _written_before(self, op: Operation, position: int) -> Value:
+    def _written_before(self, op: Operation) -> Value:
         """Return the variable whose reference an earlier part of the run gave."""
-        tensor = op.inputs[position]
+        tensor = op.inputs[0]
         if tensor.op not in self._known.done:
-            raise _not_a_variable(op, position)
+            raise _not_a_variable(op)
         variable = variable_of(tensor)
         self._add_source(variable)
         return self._values[variable.outputs[0]]
@@ -375,14 +369,14 @@ def _invalid(error: ValueError, op: Operation) -> InvalidArgumentError:
     return InvalidArgumentError(None, op, getattr(error, "at_run", str(error)))
 
 
-def _not_a_variable(op: Operation, position: int) -> InvalidArgumentError:
+def _not_a_variable(op: Operation) -> InvalidArgumentError:
     """Make the error for a variable that is fed, where it is to be written or asked about."""
-    tensor = op.inputs[position]
+    tensor = op.inputs[0]
     fed, wanted = tensor.dtype.base_dtype.type_string, tensor.dtype.type_string
     return InvalidArgumentError(
         None,
         op,
-        f"Input {position} of node {op.name} was passed {fed} from _arg_{tensor.op.name}_0_0:0 "
+        f"Input 0 of node {op.name} was passed {fed} from _arg_{tensor.op.name}_0_0:0 "
         f"incompatible with expected {wanted}.",
     )
 
