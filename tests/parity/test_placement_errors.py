@@ -16,7 +16,9 @@ from tests.plan.nodes import colocate, machine, program, short_names
 
 
 def test_missing_gpus_can_be_simulated():
-    graph = program("scope = graph.device('/gpu:0'); scope.__enter__()\nconstant(1.0, name='b')")
+    graph = program(
+        "scope = graph.device('/gpu:0'); scope.__enter__()\nconstant(1.0, name='b')"
+    )
     assert failure(graph, machine(1)) == (
         "Cannot assign a device to node 'b': Could not satisfy explicit device specification '/gpu:0'\n"
         '\t [[Node: b = Const[dtype=DT_FLOAT, value=Tensor<type: float shape: [] values: 1>, _device="/gpu:0"]()]]\n'
@@ -35,7 +37,9 @@ def test_missing_gpus_can_be_simulated():
     ],
 )
 def test_merged_requests_are_shown_merged(outer, inner, shown):
-    graph = program(f"graph.device('{outer}').__enter__()\ngraph.device('{inner}').__enter__()\nconstant(1.0, name='b')")
+    graph = program(
+        f"graph.device('{outer}').__enter__()\ngraph.device('{inner}').__enter__()\nconstant(1.0, name='b')"
+    )
     first = failure(graph, K40).splitlines()[0]
     assert first.endswith(f"Could not satisfy explicit device specification '{shown}'")
 

@@ -32,8 +32,12 @@ _log = logging.getLogger("berth")
 
 
 def log_execution(name: str, device: Device) -> None:
-    """Log the device of an operation: by `logging` if the program set it up, or on stderr."""
-    text = f"Executing op {name} in device {device.name}"
+    """Log the device of an operation."""
+    log_line(f"Executing op {name} in device {device.name}")
+
+
+def log_line(text: str) -> None:
+    """Log a line about placement: by `logging` if the program set it up, or on stderr."""
     if _log.isEnabledFor(logging.INFO) and _log.hasHandlers():
         _log.info(text)
     else:

@@ -11,7 +11,7 @@ import numpy as np
 
 from berth.devices.device import Device
 from berth.dtypes import DType
-from berth.eager.placement import log_execution, soft_placement_message
+from berth.eager.placement import log_execution, log_line, soft_placement_message
 from berth.eager.tensor import EagerTensor
 from berth.errors import InvalidArgumentError, explain
 from berth.front.context import context
@@ -96,6 +96,7 @@ class FunctionRuntime:
         self._devices: Sequence[Any] = ()
         self._positions: dict[Any, int] = {}
         self._calls: LRUCache[Any, _PlannedCall] = LRUCache("function runners", MAX_RUNNERS)
+        self._logged: Placement | None = None
 
     def run(self, given: Sequence[EagerTensor], key: Hashable = None) -> list[EagerTensor]:
         """Run the graph on tensors; return tensors.
@@ -108,11 +109,12 @@ class FunctionRuntime:
             self._start(program, opened)
         if key is None:
             key = _key_of(given)
-        if program.switches.log_placement:
-            log_execution(self._name, program.builder.placer.device_for())
         call = self._calls.get(key)
         if call is None or call.runner.is_released:
             call = self._calls[key] = self._plan(given)
+        if program.switches.log_placement:
+            self._log_operations()
+            log_execution(self._name, program.builder.placer.device_for())
         if current_expectation() is not None:
             self._check_expected()
         runner, results, on_host = call
@@ -217,6 +219,16 @@ class FunctionRuntime:
             device = placement.devices[op]
             message = soft_placement_message(op.type, op.device, device, self._devices)
             context().log_once(message)
+
+    def _log_operations(self) -> None:
+        """Log where each operation runs, when the graph is placed."""
+        assert self._engine is not None
+        placement = self._engine.placement
+        if placement is not None and placement is not self._logged:
+            self._logged = placement
+            arguments = dict.fromkeys((symbol.op for symbol in self._inputs), "_Arg")
+            for line in placement.lines(arguments):
+                log_line(line)
 
     def _plan(self, given: Sequence[EagerTensor]) -> _PlannedCall:
         """Plan a call with tensors like these."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from berth.graph.operation import Operation
 from berth.plan import reasons
 from berth.plan.candidates import Candidates
 from berth.plan.groups import Groups
+
+NO_NAMES: Mapping[Operation, str] = MappingProxyType({})
 
 
 class Message(NamedTuple):
@@ -59,6 +62,16 @@ class Placement:
     def device_of(self, op: Operation) -> Any:
         """Return the device of an operation; KeyError if it was not placed."""
         return self.devices[op]
+
+    def lines(self, renamed: Mapping[Operation, str] = NO_NAMES) -> list[str]:
+        """Write the placements as TensorFlow 2 logs them: ``a: (Const): /job:…/device:CPU:0``.
+
+        `renamed` has the types that the log shows for some operations.
+        """
+        return [
+            f"{op.name}: ({renamed.get(op, op.type)}): {device.name}"
+            for op, device in self.devices.items()
+        ]
 
     def reason(self, op: Operation) -> reasons.Reason:
         """Return why an operation is where it is, as data."""

@@ -26,14 +26,17 @@ MAX_REQUESTS = 256
 class PlacementLog:
     """The placement log of one session: each operation is logged once."""
 
-    def __init__(self, devices: Sequence[Device], is_on: bool) -> None:
+    def __init__(self, devices: Sequence[Device], is_on: bool, *, as_tf2: bool = False) -> None:
         self._is_on = is_on
+        self._as_tf2 = as_tf2
+        """Whether the lines are those of TensorFlow 2: of the whole graph, with its types."""
+        self._printed: Any = None
         self._devices = devices
         self._is_warned = False
         self._logged: set[Operation] = set()
         self._requests: LRUCache[Any, bool] = LRUCache("logged placements", MAX_REQUESTS)
         if is_on:
-            _print(device_mapping(devices))
+            _print(device_mapping(devices, with_capability=as_tf2))
 
     def is_watched(self) -> bool:
         """Tell whether each run has to be looked at: something is expected of it."""
@@ -63,10 +66,18 @@ class PlacementLog:
             if self._is_on or level >= logging.WARNING:
                 _log.log(level, text)
         placement.messages.clear()
-        if self._is_on:
+        if self._is_on and self._as_tf2:
+            self._print_all(placement)
+        elif self._is_on:
             for op in new:
                 _print(f"{op.name}: {log_name(placement.devices[op])}\n")
         self._warn_of_moves(placement, new)
+
+    def _print_all(self, placement: Any) -> None:
+        """Print the whole graph when it is placed, and again when it has grown."""
+        if placement is not self._printed:
+            self._printed = placement
+            _print("".join(f"{line}\n" for line in placement.lines()))
 
     def _warn_of_moves(self, placement: Any, ops: Sequence[Operation]) -> None:
         here = set(ops)
@@ -107,10 +118,13 @@ class PlacementLog:
         )
 
 
-def device_mapping(devices: Sequence[Device]) -> str:
-    """Write the device mapping that begins a placement log, as TensorFlow 1 does."""
+def device_mapping(devices: Sequence[Device], *, with_capability: bool = False) -> str:
+    """Write the device mapping that begins a placement log.
+
+    TensorFlow 1's ends with the PCI bus; TensorFlow 2's has the compute capability too.
+    """
     lines = [
-        f"{device.name} -> {described}\n"
+        f"{device.name} -> {device.hardware.description if with_capability else described}\n"
         for device in devices
         if (described := _described(device))
     ]

@@ -83,6 +83,7 @@ class BaseSession:
         self._placements = PlacementLog(
             devices,
             program.option(self._config, "log_device_placement", "BERTH_LOG_PLACEMENT"),
+            as_tf2=program.default_of("BERTH_LOG_AS_TF2"),
         )
         self._unfed: LRUCache[Any, tuple[Fetches, RequestRunner]] = LRUCache(
             "fetches without feeds", MAX_UNFED

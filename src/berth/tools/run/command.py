@@ -34,11 +34,15 @@ from berth.units import format_bytes, parse_share
 
 _ON_PATH = str(Path(__file__).with_name("on_path"))
 _WITH_VALUE = ("--sim", "--gpus", "--memory", "--api")
-_WITHOUT_VALUE = ("--growth", "--log-placement", "--soft", "--report", "--check", "--verbose")
+_WITHOUT_VALUE = (
+    *("--growth", "--log-placement", "--log-as-tf2", "--soft", "--report", "--check"),
+    "--verbose",
+)
 _PROGRAM_KINDS = {"-m": "a module", "-c": "code"}
 _SWITCHES = {
     "growth": "BERTH_GROWTH",
     "log_placement": "BERTH_LOG_PLACEMENT",
+    "log_as_tf2": "BERTH_LOG_AS_TF2",
     "soft": "BERTH_SOFT_PLACEMENT",
 }
 _FORMATTER = partial(argparse.RawDescriptionHelpFormatter, width=80)
@@ -100,6 +104,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
     )
     add("--growth", action="store_true", help="take memory as it is needed, not at once")
     add("--log-placement", action="store_true", help="print where each operation runs")
+    add("--log-as-tf2", action="store_true", help="log in TensorFlow 2's form, with types")
     add(
         "--soft",
         action="store_true",
