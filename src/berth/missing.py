@@ -14,6 +14,7 @@ LazyNames = dict[str, tuple[str, str]]
 
 _LAYERS = "Instead: variables, and the functions of tf.nn."
 _STEPS = "Instead: variable.assign_sub(rate * gradient)."
+_SAVING = "Instead: np.savez of the variables' values."
 _ARRAYS = "Instead: NumPy arrays, which every function takes."
 INSTEAD = {
     "contrib": "",
@@ -33,11 +34,12 @@ INSTEAD = {
     "optimizers": _STEPS,
     "profiler": "Instead: tf.RunMetadata and its timeline, in sessions.",
     "python_io": _ARRAYS,
-    "saved_model": "Instead: np.savez of the variables' values.",
+    "saved_model": _SAVING,
     "summary": "",
     "tpu": "",
-    "train": _STEPS,
-    "train.Saver": "Instead: np.savez of the variables' values.",
+    "train.Checkpoint": _SAVING,
+    "train.CheckpointManager": _SAVING,
+    "train.Saver": _SAVING,
 }
 """Parts of TensorFlow that berth has nothing of, and what does their work: no name is near."""
 
@@ -45,9 +47,12 @@ INSTEAD = {
 def instead_of(path: str) -> str | None:
     """Return what does the work of a part of TensorFlow; None if the table has no such part.
 
-    >>> instead_of("train.AdamOptimizer")
-    'Instead: variable.assign_sub(rate * gradient).'
+    The place of a name in TensorFlow 1's API under ``tf.compat.v1`` makes no difference.
+
+    >>> instead_of("train.AdamOptimizer") == instead_of("compat.v1.train.AdamOptimizer")
+    True
     """
+    path = path.removeprefix("compat.v1.").removeprefix("compat.v2.")
     if path.startswith("train.") and path.endswith("Optimizer"):
         return _STEPS
     return INSTEAD.get(path)

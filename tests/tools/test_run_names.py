@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from berth.tools.cli import main
+from berth.tools.run.names import find, nearest
 from berth.tools.run.uses import Source, choose_api, read_uses
 from tests.tools.run_programs import berth, write
 
@@ -193,6 +194,122 @@ def test_check_runs_nothing(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["run", "--check", "--sim", "2xT4", "--gpus", "1", "p.py"]) == 0
     assert not (tmp_path / "ran").exists()
+
+
+# --- what would fail --------------------------------------------------------------------------
+
+FAILING = """\
+import os, no_such_package.deep
+from keras_of_nobody.models import Sequential
+try:
+    import optional_package
+except ImportError:
+    pass
+import helper
+import tensorflow as tf
+tf1 = tf.compat.v1
+config = tf1.ConfigProto(alow_soft_placement=True)
+config.gpu_options.allow_growth = True
+config.gpu_options.alow_growth = True
+config.SerializeToString()
+session = tf1.Session(config=config)
+session.run(None), session.graph, session.list_device()
+with tf1.Session() as other:
+    other.runn()
+x = tf.constant(1.0)
+x.op.node_def.device, x.op.nodedef, x.op.node_def.devise
+def use(opaque):
+    return opaque.anything
+class Own:
+    pass
+own = Own()
+own.anything
+@tf.function
+def step(x, n, training=False):
+    if training and x is None or x.shape[0] == 3:
+        return x
+    if x > 0:
+        x = -x
+    while not n >= 10:
+        n += 1
+    return x
+def plain(x):
+    return x if x > 0 else -x
+"""
+
+
+def test_check_finds_what_would_fail(tmp_path, monkeypatch, capsys):
+    write(tmp_path, {"p.py": FAILING, "helper.py": "import helper_needs_this"})
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--check", "p.py"]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    found = [" ".join(line.split()) for line in lines if line.startswith("  missing")]
+    assert found == [
+        "missing ConfigProto(alow_soft_placement=) p.py:10 Did you mean 'allow_soft_placement'?",
+        "missing GPUOptions.alow_growth p.py:12 Did you mean 'allow_growth'?",
+        "missing Session.list_device p.py:15 Did you mean 'list_devices'?",
+        "missing Session.runn p.py:17 Did you mean 'run'?",
+        "missing NodeDef.devise p.py:19 Did you mean 'device'?",
+        "missing Operation.nodedef p.py:19 Did you mean 'node_def'?",
+        "missing AutoGraph: `if` on a tensor p.py:30 Instead: tf.cond.",
+        "missing AutoGraph: `while` on a tensor p.py:32 Instead: tf.while_loop.",
+        "missing import no_such_package p.py:1 not installed: pip install no_such_package",
+        "missing import keras_of_nobody p.py:2 not installed: pip install keras_of_nobody",
+        "missing import helper_needs_this helper.py:1 not installed: pip install helper_needs_this",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("prefix", ["", "compat.v1."])
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("train.Checkpoint", "Instead: np.savez of the variables' values."),
+        ("train.Saver", "Instead: np.savez of the variables' values."),
+        ("train.AdamOptimizer", "Instead: variable.assign_sub(rate * gradient)."),
+        ("layers", "Instead: variables, and the functions of tf.nn."),
+        ("relu", "berth has tf.{prefix}nn.relu."),
+        ("matmull", "Did you mean '{prefix}matmul'?"),
+    ],
+)
+def test_hints_are_the_same_under_compat(prefix, name, hint):
+    if find("v1", f"{prefix}{name}").is_there:
+        pytest.skip("berth has it")
+    assert nearest("v1", f"{prefix}{name}") == hint.format(prefix=prefix)
+
+
+# --- test runners -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "because"),
+    {
+        ("pytest", "test_old.py"): "test_old.py:2",
+        ("pytest", "-q", "test_old.py::test_a[x]"): "test_old.py:2",
+        ("pytest", "test_new.py"): None,
+        ("pytest", "deep"): "conftest.py:2",
+        ("pytest",): "test_old.py:2",
+        ("unittest", "deep.test_inner"): "test_inner.py:2",
+        ("unittest", "test_new"): None,
+    }.items(),
+)
+def test_files_of_tests_tell_the_api(tmp_path, monkeypatch, capsys, words, because):
+    text = TF + "tf.Session"
+    files = {
+        "test_old.py": text,
+        "test_new.py": TF + "tf.constant(1)",
+        "deep/conftest.py": text,
+        "deep/test_inner.py": text,
+        "deep/helper.py": TF + "tf.no_such",
+        ".venv/test_hidden.py": TF + "tf.no_such",
+    }
+    write(tmp_path, files)
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "--check", "-m", *words]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    expected = f"is written for TensorFlow 1: it uses tf.Session ({because})."
+    if because is None:
+        expected = "runs with TensorFlow 2: it uses no name that only TensorFlow 1 has."
+    assert first == f"{words[0]} {expected}"
 
 
 # --- in the program -------------------------------------------------------------------------

@@ -153,8 +153,9 @@ def run(args: argparse.Namespace, program: Program) -> int:
     try:
         text, file = _read(program, args)
         verdict = _judge(program, text, file, args)
+        name = program.target if program.is_test_runner else file
         if args.check:
-            return _list_uses(verdict, file)
+            return _list_uses(verdict, name)
         choice = _prepare(args)
     except (OSError, SyntaxError, ValueError, LookupError, RuntimeError) as error:
         _say(_complaint(error, program.target))
@@ -164,7 +165,7 @@ def run(args: argparse.Namespace, program: Program) -> int:
             lines = " ".join(map(process_line, others))
             _say(f"--gpus {args.gpus}: GPU {gpu} is shared, since no other is free. {lines}")
     if args.verbose:
-        _say(verdict.explain(file))
+        _say(verdict.explain(name))
         if choice is not None:
             _say(_chosen(choice))
     os.environ["BERTH_API"] = verdict.api
@@ -191,7 +192,8 @@ def _read(program: Program, args: argparse.Namespace) -> tuple[str | bytes, str]
 def _judge(program: Program, text: str | bytes, file: str, args: argparse.Namespace) -> Verdict:
     """Determine which TensorFlow a program is written for, unless ``--api`` is given."""
     try:
-        reading = read_uses(Source(text, file, Path(program.folder)))
+        source = Source(text, file, Path(program.folder), program.test_files())
+        reading = read_uses(source, is_check=args.check)
     except (SyntaxError, ValueError):
         if args.check:
             raise

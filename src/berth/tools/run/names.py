@@ -154,7 +154,9 @@ def nearest(api: API, path: str) -> str:
     if substitute is not None:
         return substitute
     around, _, last = path.rpartition(".")
-    places = [place for place in _all_paths(api) if place.rpartition(".")[2] == last]
+    under = "compat.v1." if around.startswith("compat.v1") else ""
+    known = (f"{under}{place}" for place in _all_paths("v1" if under else api))
+    places = [place for place in known if place.rpartition(".")[2] == last]
     if places:
         return f"berth has {' and '.join(f'tf.{place}' for place in places[:2])}."
     module = module_at(api, around)

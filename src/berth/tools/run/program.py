@@ -22,6 +22,10 @@ from types import ModuleType, TracebackType
 from typing import Any, Literal, NamedTuple
 
 _OURS = (__file__, runpy.__file__, "<frozen runpy>")
+_TEST_RUNNERS = ("pytest", "unittest", "nose2")
+_NO_TESTS = ("build", "dist", "node_modules", "venv", "__pycache__")
+_MAX_TEST_FILES = 200
+"""So many tell which TensorFlow a suite is for; to read thousands would take long."""
 _BERTH = str(Path(__file__).parents[2]) + os.sep
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 """`sys.excepthook`, or what a program has put in its place."""
@@ -75,6 +79,24 @@ class Program(NamedTuple):
         with open(path, "rb") as file:  # a Path would take an empty name for a folder
             return file.read(), path
 
+    @property
+    def is_test_runner(self) -> bool:
+        """Whether it is a module that runs the tests of others: ``-m pytest``."""
+        return self.kind == "module" and self.target.partition(".")[0] in _TEST_RUNNERS
+
+    def test_files(self) -> list[Path]:
+        """List the files that a test runner will import: those named, or all in a folder."""
+        if not self.is_test_runner:
+            return []
+        words = [word.partition("::")[0] for word in self.arguments if not word.startswith("-")]
+        named = [Path(word) for word in words if word]
+        paths = [path for path in named if path.exists()]
+        paths += [path for word in words if (path := _module_file(word)).is_file()]
+        found: list[Path] = []
+        for path in paths or [Path()]:
+            found += [path] if path.is_file() else _tests_below(path)
+        return found[:_MAX_TEST_FILES]
+
     def _find_module(self) -> str:
         """Find the file of a module, in the program's own folder or on the path."""
         for place in [os.getcwd(), *sys.path[1:]]:  # what is first now is the command's own
@@ -83,6 +105,27 @@ class Program(NamedTuple):
                 if path.is_file():
                     return str(path)
         raise LookupError(f"No module named {self.target}")
+
+
+def _module_file(name: str) -> Path:
+    """Return where a module of the current folder would be: ``tests.test_a``."""
+    return Path(*name.split(".")).with_suffix(".py") if name else Path()
+
+
+def _tests_below(folder: Path) -> list[Path]:
+    """List the tests in a folder, as test runners look for them."""
+    found: list[Path] = []
+    for where, folders, files in os.walk(folder):
+        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _NO_TESTS)
+        tests = [f for f in sorted(files) if f.endswith(".py") and _is_test(f[:-3])]
+        found += [Path(where, file) for file in tests]
+        if len(found) >= _MAX_TEST_FILES:
+            break
+    return found
+
+
+def _is_test(name: str) -> bool:
+    return name.startswith("test") or name.endswith("_test") or name == "conftest"
 
 
 def _absolute(path: str) -> str:

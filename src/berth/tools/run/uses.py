@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import ast
 import os
+import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from berth.tools.run import attributes
 from berth.tools.run.names import API, ROOT, find, is_own_to_v1
 
 Position = tuple[int, int]
@@ -33,12 +37,23 @@ class Use(NamedTuple):
         return f"{Path(self.file).name}:{self.line}"
 
 
+class Problem(NamedTuple):
+    """One line of a program that would fail: what it asks for, and what there is instead."""
+
+    what: str
+    file: str
+    line: int
+    hint: str
+
+
 class Source(NamedTuple):
     """The text of a program, and the folder that it imports from."""
 
     text: str | bytes
     file: str
     folder: Path
+    more_files: Sequence[Path] = ()
+    """What it will import besides: the files of tests."""
 
 
 class Reading(NamedTuple):
@@ -47,13 +62,25 @@ class Reading(NamedTuple):
     uses: list[Use]
     unread: list[str]
     """Files of its own that are no Python of this version, and what is wrong with them."""
+    not_installed: Sequence[Use] = ()
+    """Imports of other packages that are not installed."""
+    problems: Sequence[Problem] = ()
+    """What would fail, though the names are there."""
 
 
-def read_uses(source: Source) -> Reading:
-    """List all uses of TensorFlow in a program. SyntaxError or ValueError if it is none."""
+def read_uses(source: Source, *, is_check: bool = False) -> Reading:
+    """List all uses of TensorFlow in a program. SyntaxError or ValueError if it is none.
+
+    For a check, packages and attributes are looked up too, which takes longer.
+    """
     reader = _Reader(ast.parse(source.text, source.file))
-    found, unread = reader.listed(source.file), []
+    found, unread = reader.listed(source.file), list[str]()
+    absent, problems = list[Use](), list[Problem]()
+    if is_check:
+        absent += _not_installed(reader, source.folder, source.file)
+        problems += reader.problems(source.file)
     waiting = _own_modules(reader.imported, source.folder, source.file)
+    waiting += source.more_files
     seen = {os.path.realpath(source.file)}
     while waiting:
         path = waiting.pop(0)
@@ -66,8 +93,13 @@ def read_uses(source: Source) -> Reading:
             unread.append(f"{path.name}: {what_is_wrong(error)}")
             continue
         found += reader.listed(str(path))
-        waiting += _own_modules(reader.imported, source.folder, str(path))
-    return Reading(found, unread)
+        # The modules of a test file are beside it.
+        folder = path.parent if path in source.more_files else source.folder
+        if is_check:
+            absent += _not_installed(reader, folder, str(path))
+            problems += reader.problems(str(path))
+        waiting += _own_modules(reader.imported, folder, str(path))
+    return Reading(found, unread, absent, problems)
 
 
 def what_is_wrong(error: Exception) -> str:
@@ -102,6 +134,29 @@ _MODES = (
 )
 
 
+def _not_installed(reader: _Reader, folder: Path, file: str) -> list[Use]:
+    """List the imports that will fail, for want of a package. Those in ``try`` are optional."""
+    own = (
+        {path.stem for path in folder.glob("*.py")}
+        | {path.name for path in folder.iterdir() if path.is_dir()}
+        if folder.is_dir()
+        else set()
+    )
+    return [
+        Use(name, file, line)
+        for name, (line, _) in reader.needed
+        if (top := name.partition(".")[0]) not in own and not _is_installed(top)
+    ]
+
+
+@cache
+def _is_installed(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):  # ValueError: a module without a spec, like __main__
+        return package in sys.modules
+
+
 def _own_modules(imported: list[tuple[int, str]], folder: Path, file: str) -> list[Path]:
     """Find the files of modules that lie in a program's own folder, with their packages'."""
     found = []
@@ -126,6 +181,15 @@ class _Reader:
         """What names of the module stand for: paths from `tensorflow` on."""
         self.imported: list[tuple[int, str]] = []
         """Other modules, which may be the program's own: dots before the name, and the name."""
+        self.needed: list[tuple[str, Position]] = []
+        """Imports of other packages that are not in a ``try``."""
+        self._guarded = {
+            id(inner)
+            for node in self._nodes
+            if isinstance(node, ast.Try)
+            for statement in node.body
+            for inner in ast.walk(statement)
+        }
         self._starred: list[str] = []
         """Modules whose names all become the program's."""
         self._imports: list[tuple[str, Position]] = []
@@ -158,6 +222,7 @@ class _Reader:
             path = _below_root(alias.name)
             if path is None:
                 self.imported.append((0, alias.name))
+                self._need(alias.name, node)
                 continue
             if path:
                 self._imports.append((path, _position(alias)))
@@ -167,6 +232,8 @@ class _Reader:
     def _read_import_from(self, node: ast.ImportFrom) -> None:
         module = node.module or ""
         path = _below_root(module) if not node.level else None
+        if path is None and not node.level:
+            self._need(module, node)
         for alias in node.names:
             if path is None:
                 self.imported.append((node.level, f"{module}.{alias.name}".lstrip(".")))
@@ -176,6 +243,15 @@ class _Reader:
                 full = f"{path}.{alias.name}".lstrip(".")
                 self._imports.append((full, _position(alias)))
                 self._bound[alias.asname or alias.name] = full
+
+    def _need(self, module: str, node: ast.Import | ast.ImportFrom) -> None:
+        if id(node) not in self._guarded:
+            self.needed.append((module, (node.lineno, node.col_offset)))
+
+    def problems(self, file: str) -> Iterator[Problem]:
+        """List what would fail in the uses of TensorFlow's objects."""
+        for line, what, hint in attributes.check(self._nodes, self._path):
+            yield Problem(what, file, line, hint)
 
     def _read_assignment(self, node: ast.Assign) -> None:
         """Follow ``nn = tf.nn``."""

@@ -10,6 +10,17 @@ from berth.tools.run.names import API, find, nearest
 from berth.tools.run.uses import Reading, Use
 
 _MAX_PLACES = 3
+_PROJECTS = {
+    "PIL": "pillow",
+    "absl": "absl-py",
+    "cv2": "opencv-python",
+    "google": "protobuf",
+    "pynvml": "nvidia-ml-py",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
+"""Under which name a package is installed, where that differs from its own."""
 
 
 class Verdict(NamedTuple):
@@ -40,14 +51,23 @@ def show(verdict: Verdict, file: str) -> int:
     for use in verdict.reading.uses:
         places.setdefault(find(api, use.name).name, []).append(use.place)
     missing = [name for name in places if not find(api, name).is_there]
-    width = max((len(name) for name in places), default=0) + len("tf.")
+    reading = verdict.reading
+    packages = _by_package(reading.not_installed)
+    shown = [f"tf.{name}" for name in places] + [each.what for each in reading.problems]
+    width = max(map(len, [*shown, *(f"import {name}" for name in packages)]), default=0)
     print(verdict.explain(file))
     for name, where in places.items():
         state = "missing" if name in missing else "there"
         hint = f"  {nearest(api, name)}" if name in missing else ""
         print(f"  {state:7}  {f'tf.{name}':{width}}  {_some(where)}{hint}".rstrip())
-    for problem in verdict.reading.unread:
-        print(f"  unread   {problem}")
+    for problem in reading.problems:
+        place = Use(problem.what, problem.file, problem.line).place
+        print(f"  missing  {problem.what:{width}}  {place}  {problem.hint}".rstrip())
+    for name, where in packages.items():
+        hint = f"not installed: pip install {_PROJECTS.get(name, name)}"
+        print(f"  missing  {f'import {name}':{width}}  {_some(where)}  {hint}")
+    for unread in reading.unread:
+        print(f"  unread   {unread}")
     if places:
         n_names = f"{len(places)} name" + "s" * (len(places) > 1)
         print(
@@ -55,7 +75,15 @@ def show(verdict: Verdict, file: str) -> int:
             if missing
             else f"berth has all of it: {n_names}."
         )
-    return 1 if missing else 0
+    return 1 if missing or reading.problems or reading.not_installed else 0
+
+
+def _by_package(imports: Sequence[Use]) -> dict[str, list[str]]:
+    """Return the places of imports by the package that they are of."""
+    found: dict[str, list[str]] = {}
+    for use in imports:
+        found.setdefault(use.name.partition(".")[0], []).append(use.place)
+    return found
 
 
 def _some(places: Sequence[str]) -> str:
