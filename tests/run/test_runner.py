@@ -149,3 +149,16 @@ def test_threads_have_a_binding_each(runner):
 
     assert found == {0: [0], 1: [1], 2: [4]}
     assert counts(runner) == (0, 3)
+
+
+def test_run_that_begins_while_the_session_closes_keeps_nothing(session, in_use):
+    """Another thread may close it after a run was admitted, and before its plan was found."""
+    x = tf.placeholder(tf.float32, [1000])
+    with tf.device("/gpu:0"):
+        shifted = tf.square(x) + tf.constant(X)
+    session.close()
+    runner = session._engine.runner(Request((shifted,), (), (Feed(x, (1000,)),)))
+    assert runner.run([X])[0].tolist() == (X * X + X).tolist()
+
+    assert runner.n_idle == 0
+    assert in_use() == 0

@@ -54,6 +54,7 @@ class Engine:
             "runners", MAX_RUNNERS, methodcaller("release")
         )
         self._lock = threading.RLock()
+        self._is_closed = False
 
     @property
     def devices(self) -> Sequence[Device]:
@@ -84,7 +85,11 @@ class Engine:
                 placed = self._planner.placed(request)
                 runner = self._runners.get(request)
                 if runner is None:
-                    runner = self._runners[request] = self._new_runner(request, placed)
+                    runner = self._new_runner(request, placed)
+                    if self._is_closed:  # by another thread, since this run began
+                        runner.release()
+                    else:
+                        self._runners[request] = runner
         return runner
 
     def _new_runner(self, request: Request, placed: PlacedOps) -> RequestRunner:
@@ -148,9 +153,10 @@ class Engine:
     def close(self) -> None:
         """Free all memory, and end the threads; a subgraph's are those of its outer graph."""
         with self._lock:
+            self._is_closed = True
             self._runners.clear()
             self._plans.clear()
             self._functional_ops.close()
-            self.state.clear()
+            self.state.close()
             if self._outer is None:
                 self._resources.close()

@@ -43,6 +43,7 @@ class SessionState:
         self._variables: dict[str, VariableSlot] = {}
         self._constants: dict[tuple[SymbolicTensor, int], Array] = {}
         self._memories: dict[Operation, dict[str, Any]] = {}
+        self._is_closed = False
 
     def variable(self, op: Operation, device: int, dims: Known, dtype: DType) -> VariableSlot:
         """Return a variable's slot, made on first use."""
@@ -51,7 +52,8 @@ class SessionState:
             if slot is None:
                 array = self._allocate(op, device, dims, dtype)
                 slot = VariableSlot(op, self._devices[device], array)
-                self._variables[op.name] = slot
+                if not self._is_closed:
+                    self._variables[op.name] = slot
             return slot
 
     def constant(self, tensor: SymbolicTensor, device: int) -> Array:
@@ -60,7 +62,8 @@ class SessionState:
             array = self._constants.get((tensor, device))
             if array is None:
                 array = self.make_constant(tensor.op, device, tensor.op.attrs["value"])
-                self._constants[tensor, device] = array
+                if not self._is_closed:
+                    self._constants[tensor, device] = array
             return array
 
     def make_constant(self, op: Operation, device: int, value: Any) -> Array:
@@ -88,9 +91,10 @@ class SessionState:
         buffer = allocate_tensor(target, holder, dims, dtype.np_dtype, elsewhere=self._devices)
         return target.view(buffer, dims, dtype.np_dtype)
 
-    def clear(self) -> None:
-        """Drop everything and free its memory."""
+    def close(self) -> None:
+        """Drop everything and free its memory; runs that go on keep nothing here."""
         with self._lock:
+            self._is_closed = True
             self._variables.clear()
             self._constants.clear()
             self._memories.clear()
