@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before NumPy: the cores have tests to run
+
 import pytest
 from hypothesis import settings
 

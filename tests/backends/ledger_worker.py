@@ -1,4 +1,4 @@
-"""Processes for test_ledger, to talk to and to kill.
+"""Processes for the tests of the ledger, to talk to and to kill.
 
     serve DIRECTORY             do what each line of standard input asks, as JSON
     crash-everywhere DIRECTORY BYTES
