@@ -332,3 +332,66 @@ def test_soft_placement_without_gpus_is_one_line(graph, recwarn, caplog):
         "berth.why() tells the reason of each."
     )
     assert caplog.messages == []
+
+
+# --- traces ---------------------------------------------------------------------------------
+
+
+def traced(session, fetches, level, feeds=None):
+    metadata = tf.RunMetadata()
+    options = tf.RunOptions(trace_level=level)
+    session.run(fetches, feeds, options=options, run_metadata=metadata)
+    return {
+        stats.device: [node.timeline_label for node in stats.node_stats]
+        for stats in metadata.step_stats.dev_stats
+    }
+
+
+@pytest.mark.parametrize("machine", [None, "1xT4"])
+def test_trace_of_a_constant_is_not_empty(sim, graph, machine):
+    sim(machine)
+    one = tf.constant(1.0, name="one")
+    with tf.Session() as session:
+        [labels] = traced(session, one, tf.RunOptions.FULL_TRACE).values()
+    assert labels == ["one = Const()"]
+
+
+def test_trace_has_constants_variables_and_reads(session):
+    """TensorFlow's labels of the same run; it has _SOURCE, _Arg and _Retval beside them."""
+    v = tf.Variable(2.0, use_resource=True, name="v")
+    w = tf.Variable(2.0, use_resource=False, name="w")
+    p = tf.placeholder(tf.float32, [], name="p")
+    session.run([v.initializer, w.initializer])
+    work = [tf.multiply(w, 2.0, name="mul"), v + p, v.assign_add(1.0)]
+    [labels] = traced(session, work, tf.RunOptions.SOFTWARE_TRACE, {p: 3.0}).values()
+    added = "AssignAddVariableOp"
+    assert sorted(labels) == sorted(
+        [
+            "v = VarHandleOp()",
+            "w = VariableV2()",
+            "w/read = Identity(w)",
+            "mul/y = Const()",
+            "mul = Mul(w/read, mul/y)",
+            "ReadVariableOp = ReadVariableOp(v)",
+            "add = AddV2(ReadVariableOp, p)",
+            "Const = Const()",
+            f"{added} = {added}(v, Const)",
+            f"ReadVariableOp_1 = ReadVariableOp(v, ^{added})",
+        ]
+    )
+    position = labels.index
+    assert position(f"{added} = {added}(v, Const)") < position(
+        f"ReadVariableOp_1 = ReadVariableOp(v, ^{added})"
+    )
+
+
+def test_hardware_trace_has_the_streams_of_gpus(sim, graph):
+    sim("2xT4")
+    with tf.device("/gpu:1"):
+        total = tf.add(tf.placeholder(tf.float32, [], name="p"), 1.0, name="total")
+    with tf.Session() as session:
+        software = traced(session, total, tf.RunOptions.SOFTWARE_TRACE, {"p:0": 1.0})
+        assert not any("stream" in device for device in software)
+        full = traced(session, total, tf.RunOptions.FULL_TRACE, {"p:0": 1.0})
+    assert full["/device:GPU:1/stream:all"] == ["AddV2 @@total:AddV2#"]
+    assert "/device:GPU:0/stream:all" not in full  # nothing ran there

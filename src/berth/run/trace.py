@@ -39,6 +39,7 @@ class Recorder:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self._offset = time.time_ns() - time.perf_counter_ns()
+        self.start_ns = self._now()
 
     def run_stage(self, stage: BoundStage) -> None:
         """Run one stage."""

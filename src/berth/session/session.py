@@ -173,7 +173,7 @@ class BaseSession:
         else:
             results = runner.run(arrays)
         if metadata is not None:
-            fill_metadata(metadata, options, recorder, runner, self._engine)
+            fill_metadata(metadata, options, recorder, runner, self._engine, request)
         return results
 
     def _check_thread_pool(self, options: RunOptions | None) -> None:

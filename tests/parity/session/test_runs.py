@@ -107,7 +107,8 @@ def test_metadata_is_of_the_last_run(two_gpus):
     metadata = tf.RunMetadata()
     for _ in range(2):
         session.run(total, feeds, options=FULL_TRACE, run_metadata=metadata)
-        assert sorted(stats_by_device(metadata)) == [CPU_0, GPU_0, GPU_1]
+        streams = [f"/device:GPU:{k}/stream:all" for k in range(2)]
+        assert sorted(stats_by_device(metadata)) == [*streams, CPU_0, GPU_0, GPU_1]
     session.run(total, feeds, run_metadata=metadata)
     assert str(metadata) == ""
 
