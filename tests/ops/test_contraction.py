@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
+from berth.ops.linalg import matmul as matmul_module
 from berth.ops.linalg.einsum import cross, einsum, matvec, tensordot
 from berth.ops.opdef import CATALOGUE
 from tests.ops.calls import bind
@@ -250,3 +251,27 @@ def test_cross_products_are_those_of_numpy():
         ValueError, match="Cross-products are only defined for 3-element vectors"
     ):
         shape_of(cross, (2,), (2,))
+
+
+# --- large products -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("large", [0, 2**30])
+@pytest.mark.parametrize(("dims", "other"), [((5, 4), (4, 3)), ((2, 5, 4), (1, 4, 3))])
+def test_products_are_divided_by_rows(dims, other, large, monkeypatch):
+    monkeypatch.setattr(matmul_module, "_BY_ONE_THREAD", 0)
+    monkeypatch.setattr(matmul_module, "_LARGE", large)
+    a, b = (
+        np.random.default_rng(n).integers(-9, 9, size) for n, size in enumerate((dims, other))
+    )
+    op = matmul_module.MATMUL if len(dims) == 2 else matmul_module.BATCH_MATMUL
+    names = ("transpose_a", "transpose_b") if len(dims) == 2 else ("adj_x", "adj_y")
+    for is_turned in (False, True):
+        first = a.swapaxes(-1, -2).copy() if is_turned else a
+        for n_threads in (1, 2, 4, 9):
+            attrs = {names[0]: is_turned, names[1]: False}
+            (function, arguments), [found] = bind(
+                op, [first.astype("f4"), b.astype("f4")], attrs, n_threads
+            )
+            function(*arguments)
+            assert np.array_equal(found, a @ b)

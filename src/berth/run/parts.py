@@ -17,7 +17,7 @@ def over_pool(parts: Parts, pool: Pool) -> Call:
     """Make one call of a kernel's parts."""
     alone = in_order(parts)
     n_threads = min(pool.n_threads, len(parts.calls))
-    if n_threads < 2:
+    if pool.n_threads < 2 or n_threads == 0:
         return alone
     shares = [partial(_do, parts.calls[k::n_threads]) for k in range(n_threads)]
     return _run, (pool, parts, shares, alone)
@@ -29,7 +29,8 @@ def _run(pool: Pool, parts: Parts, shares: Sequence[partial[None]], alone: Call)
         function(*arguments)
         return
     make_calls(parts.first)
-    pool.run(shares)
+    with share_cores(1):  # also of the caller: it is the last to end
+        pool.run(shares)
     make_calls(parts.then)
 
 

@@ -1,26 +1,21 @@
-"""Threads for work within a step, and how many of them the matrix library may use.
+"""Threads for work within a step, and how many of them a thread may use.
 
 A run that keeps one device busy may use every core; one that keeps several busy divides
-them. BLAS has its own threads: where NumPy's library lets a thread say how many its own
-calls may use, a worker does, and the rest of the program is not touched.
+them. That includes the threads of the matrix library (`berth.run.blas`).
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
 
-from berth.blocks import FunctionBlock, Stack, Use
-
-_SET_LOCAL = ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local64_")
+from berth.blocks import Block, Stack, Use
+from berth.run.blas import blas_threads
 
 
 def n_cores() -> int:
@@ -46,31 +41,26 @@ def my_threads(most: int) -> int:
     return min(most, blocks.innermost) if blocks else most
 
 
-def share_cores(n_threads: int) -> FunctionBlock[None]:
+def share_cores(n_threads: int) -> Block[None]:
     """Let this thread's work use that many cores, BLAS included."""
-    return FunctionBlock(_begin_share, n_threads)
+    return _SharedCores(n_threads)
 
 
-def _begin_share(use: Use, n_threads: int) -> None:
-    use.set(_share.blocks, n_threads)
-    set_local = _blas_setter()
-    if set_local:
-        before: list[tuple[int]] = []
-        use.at_end(set_local, before)
-        before.extend(zip(map(set_local, (n_threads,)), strict=False))
+class _SharedCores(Block[None]):
+    def __init__(self, n_threads: int) -> None:
+        self._n_threads = n_threads
 
+    def _begin(self, use: Use) -> None:
+        use.set(_share.blocks, self._n_threads)
+        blas = blas_threads()
+        if blas is not None:
+            blas.begin(use, self._n_threads)
 
-@lru_cache(maxsize=1)
-def _blas_setter() -> Callable[[int], int] | None:
-    """Find the function by which a thread bounds its own BLAS threads, if there is one."""
-    for folder in (Path(np.__file__).parent.with_name("numpy.libs"),):
-        for library in sorted(folder.glob("*openblas*")):
-            loaded = ctypes.CDLL(str(library))
-            for name in _SET_LOCAL:
-                if hasattr(loaded, name):
-                    function: Callable[[int], int] = getattr(loaded, name)
-                    return function
-    return None
+    def _finish(self, use: Use) -> None:
+        super()._finish(use)
+        blas = blas_threads()
+        if blas is not None:
+            blas.settle()
 
 
 def wait_uninterrupted(

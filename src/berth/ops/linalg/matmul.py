@@ -11,12 +11,16 @@ from berth.ops.builder import apply
 from berth.ops.compose import convert_like, is_tensor, scope, type_of
 from berth.ops.elementwise.unary import conj
 from berth.ops.gradient import RecordedOp, gradient
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, all_devices
 from berth.ops.rules import ShapeMismatch, common_dims
 from berth.ops.shape import Dims, bracketed
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public
 
+_BY_ONE_THREAD = 2**18
+"""Up to this number of multiplications, OpenBLAS uses one thread by itself."""
+_LARGE = 2**24
+"""From this number of multiplications on, a second thread is worth its start."""
 _PRODUCT_TYPES = (*FLOATING, int16, int32, int64, *COMPLEX)
 
 
@@ -64,11 +68,32 @@ def _check_inner(a: int | None, b: int | None, inputs: Sequence[Typed]) -> None:
         )
 
 
-def _bind_matmul(launch: Launch) -> Call:
+def _bind_matmul(launch: Launch) -> Call | Parts:
     a, b = launch.inputs
     a = a.T if launch.attrs["transpose_a"] else a
     b = b.T if launch.attrs["transpose_b"] else b
-    return launch.xp.matmul, (a, b, launch.outputs[0])
+    return _multiplied(launch, a, b)
+
+
+def _multiplied(launch: Launch, a: Any, b: Any) -> Call | Parts:
+    """Bind a product, divided by the rows of the result if it is large.
+
+    BLAS has threads of its own, but they keep a core busy for a while after their work, where
+    the next step needs it. So larger products are done by berth's.
+    """
+    multiply, out = launch.xp.matmul, launch.outputs[0]
+    n_products = out.size * a.shape[-1]
+    if launch.n_threads == 1 or n_products <= _BY_ONE_THREAD:
+        return multiply, (a, b, out)
+    n_rows = out.shape[-2]
+    if n_products < _LARGE or n_rows < launch.n_threads:
+        return Parts([(multiply, (a, b, out))])
+    share = -(-n_rows // launch.n_threads)
+    calls = [
+        (multiply, (a[..., part, :], b, out[..., part, :]))
+        for part in (slice(n, n + share) for n in range(0, n_rows, share))
+    ]
+    return Parts(calls)
 
 
 MATMUL = OpDef(
@@ -109,11 +134,11 @@ def _batch_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     return ((x.dtype.base_dtype, (*(batch or ()), rows, columns)),)
 
 
-def _bind_batch_matmul(launch: Launch) -> Call:
+def _bind_batch_matmul(launch: Launch) -> Call | Parts:
     x, y = launch.inputs
     x = x.swapaxes(-1, -2) if launch.attrs["adj_x"] else x
     y = y.swapaxes(-1, -2) if launch.attrs["adj_y"] else y
-    return launch.xp.matmul, (x, y, launch.outputs[0])
+    return _multiplied(launch, x, y)
 
 
 BATCH_MATMUL = OpDef(

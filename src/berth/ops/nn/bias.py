@@ -122,11 +122,13 @@ def _sum_scratch(
     return ((dtype, (math.prod(size or 0 for size in dims[:-1]),)),)
 
 
-def _bind_sum(launch: Launch) -> Call:
+def _bind_sum(launch: Launch) -> Call | Parts:
     gradient, out = launch.inputs[0], launch.outputs[0]
     if launch.scratch:
         [ones] = launch.scratch
-        return _sum_rows, (launch.xp.dot, ones, gradient.reshape((ones.size, out.size)), out)
+        rows = gradient.reshape((ones.size, out.size))
+        call = _sum_rows, (launch.xp.dot, ones, rows, out)
+        return Parts([call]) if gradient.size >= _FEW else call
     axis = 1 if launch.attrs["data_format"] == "NCHW" else gradient.ndim - 1
     others = tuple(k for k in range(gradient.ndim) if k != axis)
     return launch.xp.add.reduce, (gradient, others, None, out)
