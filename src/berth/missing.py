@@ -14,7 +14,7 @@ LazyNames = dict[str, tuple[str, str]]
 
 _LAYERS = "Instead: variables, and the functions of tf.nn."
 _STEPS = "Instead: variable.assign_sub(rate * gradient)."
-_SAVING = "Instead: np.savez of the variables' values."
+_SAVING = "Instead: tf.train.Saver."
 _ARRAYS = "Instead: NumPy arrays, which every function takes."
 INSTEAD = {
     "contrib": "",
@@ -39,7 +39,6 @@ INSTEAD = {
     "tpu": "",
     "train.Checkpoint": _SAVING,
     "train.CheckpointManager": _SAVING,
-    "train.Saver": _SAVING,
 }
 """Parts of TensorFlow that berth has nothing of, and what does their work: no name is near."""
 

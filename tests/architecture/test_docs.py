@@ -42,6 +42,7 @@ def run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         ("how-to/limit-memory", 6),
         ("how-to/debug-placement", 15),
         ("how-to/train-on-several-gpus", 8),
+        ("how-to/save-and-restore", 16),
         ("concepts/devices", 3),
         ("concepts/placement", 7),
         ("concepts/eager", 15),

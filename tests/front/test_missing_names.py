@@ -13,10 +13,10 @@ MISSING = {
         "  berth does not have tf.train.GradientDescentOptimizer. "
         "Instead: variable.assign_sub(rate * gradient).",
     ),
-    "saver": (
-        lambda: v1.train.Saver,
-        "module 'berth.compat.v1.train' has no attribute 'Saver'\n"
-        "  berth does not have tf.train.Saver. Instead: np.savez of the variables' values.",
+    "saved model": (
+        lambda: v1.saved_model,
+        "module 'berth.compat.v1' has no attribute 'saved_model'\n"
+        "  berth does not have tf.saved_model. Instead: tf.train.Saver.",
     ),
     "module": (
         lambda: v1.layers,

@@ -263,8 +263,7 @@ def test_check_finds_what_would_fail(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("name", "hint"),
     [
-        ("train.Checkpoint", "Instead: np.savez of the variables' values."),
-        ("train.Saver", "Instead: np.savez of the variables' values."),
+        ("train.Checkpoint", "Instead: tf.train.Saver."),
         ("train.AdamOptimizer", "Instead: variable.assign_sub(rate * gradient)."),
         ("layers", "Instead: variables, and the functions of tf.nn."),
         ("relu", "berth has tf.{prefix}nn.relu."),

@@ -11,6 +11,7 @@ from berth.graph.device_scopes import DeviceScope
 from berth.graph.node_def import node_def
 from berth.graph.tensor import SymbolicTensor
 from berth.ops.opdef import Attrs, OpDef
+from berth.ops.signature import ANYTHING
 from berth.proto.framework import NodeDef
 from berth.public import public
 
@@ -103,6 +104,8 @@ class Operation:
         """Return the attributes, with the types that the inputs imply, by name."""
         attrs = dict(self.attrs)
         for argument, tensors in self.arguments():
+            if argument.type == ANYTHING:
+                continue  # its attribute is the list of their types
             if isinstance(argument.type, str) and tensors:
                 attrs[argument.type] = tensors[0].dtype.base_dtype
             if argument.is_list:

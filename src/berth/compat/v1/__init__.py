@@ -376,6 +376,7 @@ __all__ = [
     "IndexedSlicesValue",
     "InteractiveSession",
     "LogMessage",
+    "MetaGraphDef",
     "NameAttrList",
     "NodeDef",
     "Operation",
@@ -740,6 +741,7 @@ _LAZY_NAMES: _LazyNames = {
     "Event": ("berth.summary.messages", "Event"),
     "HistogramProto": ("berth.summary.messages", "HistogramProto"),
     "LogMessage": ("berth.summary.messages", "LogMessage"),
+    "MetaGraphDef": ("berth.train.saving.meta_graph_def", "MetaGraphDef"),
     "SessionLog": ("berth.summary.messages", "SessionLog"),
     "Summary": ("berth.summary.messages", "Summary"),
     "SummaryMetadata": ("berth.summary.messages", "SummaryMetadata"),
@@ -752,6 +754,7 @@ if TYPE_CHECKING:
     from berth.summary.messages import SessionLog as SessionLog
     from berth.summary.messages import Summary as Summary
     from berth.summary.messages import SummaryMetadata as SummaryMetadata
+    from berth.train.saving.meta_graph_def import MetaGraphDef as MetaGraphDef
 # --- end
 
 if TYPE_CHECKING:

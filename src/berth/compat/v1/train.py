@@ -35,6 +35,9 @@ from berth.train.checkpoints.checkpoint_state import (
 )
 from berth.train.cluster import ClusterSpec
 from berth.train.device_setter import replica_device_setter
+from berth.train.saving.meta_graph import export_meta_graph
+from berth.train.saving.saver import Saver
+from berth.train.saving.saver_def import SaverDef
 from berth.variables.global_step import (
     assert_global_step,
     create_global_step,
@@ -56,11 +59,14 @@ __all__ = [
     "Int64List",
     "JobDef",
     "NewCheckpointReader",
+    "Saver",
+    "SaverDef",
     "SequenceExample",
     "SummaryWriter",
     "assert_global_step",
     "checkpoint_exists",
     "create_global_step",
+    "export_meta_graph",
     "generate_checkpoint_state_proto",
     "get_checkpoint_mtimes",
     "get_checkpoint_state",

@@ -1,0 +1,188 @@
+"""The operations of savers: SaveV2, RestoreV2, MergeV2Checkpoints, ShardedFilename.
+
+They run on the CPU. Tensors of other devices are copied there before they are saved, and from
+there when they are assigned.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import string
+from berth.errors import InvalidArgumentError, NotFoundError, OpError, explain
+from berth.ops.opdef import (
+    NOT_DIFFERENTIABLE,
+    Attrs,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    host_only,
+)
+from berth.train.checkpoints.bundle_index import BundleIndex, index_name
+from berth.train.checkpoints.bundle_reader import BundleReader
+from berth.train.checkpoints.bundle_writer import SavedTensor, merge_bundles, write_bundle
+from berth.train.checkpoints.tensor_slice import ShapeAndSlice
+from berth.train.checkpoints.unfinished import folder_of
+
+# --- saving -----------------------------------------------------------------------------------
+
+
+def _nothing(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return ()
+
+
+def _bind_save(launch: Launch) -> Call:
+    return _save, tuple(launch.inputs)
+
+
+def _save(prefix: Any, names: Any, parts: Any, *arrays: Any) -> None:
+    path = _text(prefix)
+    with suppress(FileExistsError, FileNotFoundError):
+        os.mkdir(folder_of(path))
+    described = zip(names.tolist(), parts.tolist(), arrays, strict=True)
+    write_bundle(
+        path,
+        [
+            SavedTensor(name.decode(), np.asarray(array), ShapeAndSlice.parse(part.decode()))
+            for name, part, array in described
+        ],
+    )
+
+
+SAVE = OpDef(
+    "SaveV2",
+    "prefix:string tensor_names:string shape_and_slices:string tensors:Any*",
+    _nothing,
+    kernels=host_only(_bind_save),
+    is_stateful=True,
+    gradient=NOT_DIFFERENTIABLE,
+)
+
+
+def _filename_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return ((string, ()),)
+
+
+def _bind_filename(launch: Launch) -> Call:
+    return _write_filename, (*launch.inputs, launch.outputs[0])
+
+
+def _write_filename(basename: Any, shard: Any, num_shards: Any, out: Any) -> None:
+    out[...] = b"%b-%05d-of-%05d" % (basename[()], int(shard), int(num_shards))
+
+
+SHARDED_FILENAME = OpDef(
+    "ShardedFilename",
+    "basename:string shard:int32 num_shards:int32",
+    _filename_type,
+    kernels=host_only(_bind_filename),
+    gradient=NOT_DIFFERENTIABLE,
+)
+
+
+def _bind_merge(launch: Launch) -> Call:
+    return _merge, (*launch.inputs, launch.attrs["delete_old_dirs"])
+
+
+def _merge(prefixes: Any, destination: Any, delete_old_dirs: bool) -> None:
+    parts = [prefix.decode() for prefix in prefixes.reshape(-1).tolist()]
+    merge_bundles(parts, _text(destination))
+    if delete_old_dirs:
+        for folder in {folder_of(part) for part in parts} - {folder_of(_text(destination))}:
+            with suppress(OSError):  # something else is in it
+                os.rmdir(folder)
+
+
+MERGE = OpDef(
+    "MergeV2Checkpoints",
+    "checkpoint_prefixes:string destination_prefix:string",
+    _nothing,
+    kernels=host_only(_bind_merge),
+    is_stateful=True,
+    gradient=NOT_DIFFERENTIABLE,
+)
+
+# --- restoring --------------------------------------------------------------------------------
+
+
+def _restored_types(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return tuple((dtype, None) for dtype in attrs["dtypes"])
+
+
+def _restore(inputs: Sequence[Any], attrs: Attrs) -> list[Any]:
+    prefix, names, parts = inputs
+    path, tensors = _text(prefix), [name.decode() for name in names.tolist()]
+    if not os.path.exists(index_name(path)):
+        raise NotFoundError(
+            None,
+            None,
+            "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for "
+            f"{path}",
+        )
+    with BundleReader(path) as reader:
+        problems = problems_of(reader, tensors, attrs["dtypes"])
+        if problems:
+            raise one_of_all(problems)
+        wanted = [
+            (name, ShapeAndSlice.parse(part.decode()))
+            for name, part in zip(tensors, parts.tolist(), strict=True)
+        ]
+        return list(reader.read_all(wanted))
+
+
+def problems_of(
+    index: BundleIndex, names: Sequence[str], dtypes: Sequence[Any]
+) -> list[OpError]:
+    """Return an error for each tensor that is missing in a checkpoint, or of another type."""
+    problems: list[OpError] = []
+    for name, dtype in zip(names, dtypes, strict=True):
+        if name not in index:
+            message = f"Key {name} not found in checkpoint"
+            problems.append(NotFoundError(None, None, message))
+        elif index.dtype(name) is not dtype.base_dtype:
+            problems.append(
+                InvalidArgumentError(
+                    None,
+                    None,
+                    f"tensor_name = {name}; expected dtype {dtype.base_dtype.type_string} does "
+                    f"not equal original dtype {index.dtype(name).type_string}",
+                )
+            )
+    return problems
+
+
+def one_of_all(problems: Sequence[OpError]) -> OpError:
+    """Return the first of several errors, with the others below."""
+    first, *others = problems
+    return type(first)(None, None, explain(first.message, *(each.message for each in others)))
+
+
+def _copy_restored(launch: Launch) -> Call:
+    return _write_restored, (tuple(launch.inputs), launch.attrs, tuple(launch.outputs))
+
+
+def _write_restored(inputs: Sequence[Any], attrs: Attrs, outputs: Sequence[Any]) -> None:
+    for array, out in zip(_restore(inputs, attrs), outputs, strict=True):
+        out[...] = array
+
+
+RESTORE = OpDef(
+    "RestoreV2",
+    "prefix:string tensor_names:string shape_and_slices:string",
+    _restored_types,
+    is_stateful=True,
+    perform=_restore,
+    kernels=host_only(_copy_restored),
+    gradient=NOT_DIFFERENTIABLE,
+)
+
+
+def _text(value: Any) -> str:
+    return os.fsdecode(value[()])

@@ -1,0 +1,152 @@
+"""The graph of a saver: operations that save variables, and operations that restore them.
+
+Names, inputs and devices are TensorFlow's, so a graph with a saver can be exchanged with it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from berth.dtypes import resource
+from berth.graph.graph import Graph
+from berth.graph.operation import Operation
+from berth.graph.tensor import SymbolicTensor
+from berth.ops.arrays.array import IDENTITY, reshape
+from berth.ops.arrays.joining import stack
+from berth.ops.arrays.placeholders import placeholder_with_default
+from berth.ops.arrays.strings import string_join
+from berth.ops.flow.control import group
+from berth.ops.state.variables import ASSIGN, ASSIGN_HANDLE
+from berth.train.saving.save_ops import MERGE, RESTORE, SAVE, SHARDED_FILENAME
+from berth.train.saving.saver_def import SaverDef
+from berth.variables.assignment import beside
+from berth.variables.variable import Variable
+
+_CPU = "/device:CPU:0"
+
+
+def build_saver(
+    graph: Graph,
+    variables: Mapping[str, Variable],
+    *,
+    filename: str | None,
+    name: str | None,
+    is_sharded: bool,
+    is_reshaped: bool,
+) -> SaverDef:
+    """Add the operations that save variables under names, and restore them."""
+    ordered = [(key, variables[key]) for key in sorted(variables)]
+    with graph.as_default(), graph.name_scope(name or "save"):
+        given: Any = placeholder_with_default(filename or "model", (), "filename")
+        path: Any = placeholder_with_default(given, (), "Const")
+        if is_sharded:
+            shards = _by_device(ordered)
+            saved = _save_sharded(graph, path, shards)
+            restores = []
+            for device, shard in shards:
+                with graph.device(device or None):
+                    restores.append(_restore(graph, path, shard, "restore_shard", is_reshaped))
+            restore: Any = group(*restores, name="restore_all")
+        else:
+            saved = _saved_path(graph, path, _save(graph, path, ordered))
+            restore = _restore(graph, path, ordered, "restore_all", is_reshaped)
+    return SaverDef(
+        filename_tensor_name=path.name,
+        save_tensor_name=saved.name,
+        restore_op_name=restore.name,
+        sharded=is_sharded,
+        version=SaverDef.V2,
+    )
+
+
+Named = Sequence[tuple[str, Variable]]
+
+
+def _by_device(ordered: Named) -> list[tuple[str, Named]]:
+    """Group variables by the device that was requested for them."""
+    groups: dict[str, list[tuple[str, Variable]]] = {}
+    for name, variable in ordered:
+        groups.setdefault(variable.device, []).append((name, variable))
+    return sorted(groups.items())
+
+
+# --- saving -----------------------------------------------------------------------------------
+
+
+def _save(graph: Graph, path: SymbolicTensor, ordered: Named) -> Operation:
+    tensors = [variable.as_graph_element() for _, variable in ordered]
+    dtypes = [tensor.dtype.base_dtype for tensor in tensors]
+    inputs = (path, _names(ordered), _no_parts(ordered), *tensors)
+    op: Operation = graph.apply(SAVE, inputs, {"dtypes": dtypes}, "SaveV2")
+    return op
+
+
+def _saved_path(graph: Graph, path: SymbolicTensor, save: Operation) -> SymbolicTensor:
+    """Return the path again, after the checkpoint was saved there."""
+    with graph.control_dependencies([save]), graph.colocate_with(path.op):
+        saved: SymbolicTensor = graph.apply(IDENTITY, (path,), {}, "control_dependency")
+    return saved
+
+
+def _save_sharded(
+    graph: Graph, path: SymbolicTensor, shards: Sequence[tuple[str, Named]]
+) -> SymbolicTensor:
+    """Save the variables of each device in a file of their own, and merge these."""
+    with graph.device("/device:CPU:*"):
+        base: Any = string_join([path, f"_temp_{secrets.token_hex(16)}/part"])
+    count = graph.convert(np.int32(len(shards)), name="num_shards")
+    prefixes, saved = [], []
+    for number, (_, shard) in enumerate(shards):
+        with graph.device(_CPU):
+            inputs = (base, np.int32(number), count)
+            prefix = graph.apply(SHARDED_FILENAME, inputs, {}, "ShardedFilename")
+            prefixes.append(prefix)
+            saved.append(_saved_path(graph, prefix, _save(graph, prefix, shard)))
+    with graph.device(_CPU):
+        with graph.control_dependencies(saved):
+            packed = stack(prefixes, name="MergeV2Checkpoints/checkpoint_prefixes")
+        attrs = {"allow_missing_files": False, "delete_old_dirs": True}
+        merged = graph.apply(MERGE, (packed, path), attrs, "MergeV2Checkpoints")
+        with graph.control_dependencies([*saved, merged]):
+            result: SymbolicTensor = graph.apply(IDENTITY, (path,), {}, None)
+    return result
+
+
+# --- restoring --------------------------------------------------------------------------------
+
+
+def _restore(
+    graph: Graph, path: SymbolicTensor, ordered: Named, name: str, is_reshaped: bool
+) -> Any:
+    dtypes = [variable.dtype.base_dtype for _, variable in ordered]
+    inputs = (path, _names(ordered), _no_parts(ordered))
+    with graph.device(_CPU):
+        restored = graph.apply(RESTORE, inputs, {"dtypes": dtypes}, "RestoreV2")
+    tensors = restored if isinstance(restored, list) else [restored]
+    assigned = [
+        _assign(graph, variable, tensor, is_reshaped)
+        for (_, variable), tensor in zip(ordered, tensors, strict=True)
+    ]
+    return group(*assigned, name=name)
+
+
+def _assign(graph: Graph, variable: Variable, tensor: Any, is_reshaped: bool) -> Any:
+    if is_reshaped:
+        tensor = reshape(tensor, variable.shape.as_list())
+    if variable.handle.dtype is not resource:
+        return beside(variable.handle, ASSIGN, (tensor,), {}, None)
+    with graph.device(variable.device or None):
+        value = graph.apply(IDENTITY, (tensor,), {}, None)
+    return graph.apply(ASSIGN_HANDLE, (variable.handle, value), {}, None)
+
+
+def _names(ordered: Named) -> Any:
+    return np.array([*(name.encode() for name, _ in ordered), None], object)[:-1]
+
+
+def _no_parts(ordered: Named) -> Any:
+    return np.array([b""] * len(ordered), object)
