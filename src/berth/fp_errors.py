@@ -7,28 +7,35 @@ state is a context variable, which can be set to a state made beforehand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
-try:
+T = TypeVar("T")
+
+
+def _restore(before: Any) -> None:
+    np.seterr(**before)
+
+
+start_ignoring: Callable[[], Any] = partial(np.seterr, all="ignore")
+"""Let NumPy warn of nothing; `stop_ignoring`, given what this returns, restores its state."""
+stop_ignoring: Callable[[Any], Any] = _restore
+
+with suppress(ImportError, AttributeError, TypeError):  # older NumPy keeps it elsewhere
     from numpy._core import umath as _umath
 
     _state: Any = _umath._extobj_contextvar
-    _ignoring = _umath._make_extobj(all="ignore")
-except (ImportError, AttributeError, TypeError):  # another NumPy keeps it elsewhere
-    _state = None
-
-T = TypeVar("T")
+    start_ignoring = partial(_state.set, _umath._make_extobj(all="ignore"))
+    stop_ignoring = _state.reset
 
 
 def ignore_fp_errors(function: Callable[..., T], arguments: Sequence[Any]) -> T:
     """Call a function while NumPy does not warn of overflows and the like."""
-    if _state is None:
-        with np.errstate(all="ignore"):
-            return function(*arguments)
-    token = _state.set(_ignoring)
+    before = start_ignoring()
     try:
         return function(*arguments)
     finally:
-        _state.reset(token)
+        stop_ignoring(before)

@@ -118,3 +118,21 @@ def test_values_of_host_inputs_are_constants():
     made = _made(TRANSPOSE, (_turn, (x, perm, out)), [x, perm, out])
     [turned] = made.run([tf.constant([[3.0, 4.0]]), tf.constant([0, 1])], {})
     assert turned.numpy().tolist() == [[3.0], [4.0]]
+
+
+def test_fixed_attributes_are_told_apart():
+    x = tf.constant(X)
+    for _ in range(3):
+        assert tf.matmul(x, x, transpose_b=True).shape == (2, 2)
+        assert tf.matmul(x, x, transpose_a=True).shape == (3, 3)
+        assert tf.reduce_sum(x, 0, keepdims=True).shape == (1, 3)
+        assert tf.reduce_sum(x, 0).shape == (3,)
+
+
+def test_floating_point_errors_are_reported_again_afterwards():
+    zero = tf.constant([0.0])
+    with np.errstate(divide="raise"):
+        for _ in range(3):
+            assert np.isinf(tf.math.reciprocal(zero).numpy())
+        with pytest.raises(FloatingPointError):
+            np.divide(1.0, np.zeros(1))

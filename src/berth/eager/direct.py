@@ -23,7 +23,7 @@ import numpy as np
 from berth.devices.device import Device
 from berth.dtypes import DType
 from berth.eager.tensor import EagerTensor
-from berth.fp_errors import ignore_fp_errors
+from berth.fp_errors import start_ignoring, stop_ignoring
 from berth.ops.dispatch import KnownType
 from berth.ops.opdef import Attrs, Call, OpDef
 
@@ -58,7 +58,11 @@ class DirectExecution:
         arguments.append(out)
         if self._select is not None:
             arguments = self._select(arguments + self._constants)
-        ignore_fp_errors(self._function, arguments)
+        before = start_ignoring()
+        try:
+            self._function(*arguments)
+        finally:
+            stop_ignoring(before)
         return [EagerTensor(out, self.device, self._dtype)]
 
 

@@ -25,6 +25,7 @@ from berth.eager.conversion import Converter
 from berth.eager.execution import Execution
 from berth.eager.tensor import EagerTensor
 from berth.eager.variable_handle import Handle
+from berth.ops.attributes import FixedAttrs
 from berth.ops.dispatch import known_types
 from berth.ops.opdef import Attrs, OpDef, OutputType
 from berth.ops.shape import Dims
@@ -84,7 +85,7 @@ def key_of(
     """Return the key of a call, or None if it cannot be cached."""
     key: list[Any] = [op, requested, soft]
     if attrs:
-        key += attrs.items()
+        key += (id(attrs),) if type(attrs) is FixedAttrs else attrs.items()
     if op.host_inputs:
         return _key_with_hosts(key, op, values)
     for position, value in enumerate(values):

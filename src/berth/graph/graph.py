@@ -187,8 +187,8 @@ class Graph(Lookup):
         return value
 
     def _apply_scopes(self, node: Operation) -> None:
-        node.scopes = self.devices.apply(node)
-        colocated = self._colocated
+        colocated, devices = self._beside.innermost if self._beside else ((), self._devices)
+        node.scopes = devices.apply(node)
         if colocated:
             groups = {name.decode()[5:] for op in colocated for name in op.colocation_groups()}
             node.colocated_with = tuple(sorted(groups))
@@ -375,7 +375,10 @@ class Graph(Lookup):
 def _is_simple(allowed: frozenset[Any], tensors: tuple[SymbolicTensor, ...]) -> bool:
     """Tell quickly whether all inputs are of one allowed type, as nearly always."""
     first = tensors[0].dtype
-    return first in allowed and all(tensor.dtype is first for tensor in tensors)
+    for tensor in tensors:
+        if tensor.dtype is not first:
+            return False
+    return first in allowed
 
 
 def _holds_tensors(values: Any) -> bool:

@@ -78,7 +78,8 @@ class Names:
 
     def unique_scope(self, name: str) -> str:
         """Return a full name for a scope or a checked name, and count it as used."""
-        scope = self.scope
+        opened = self._open  # as in `scope`, which is a call more
+        scope = opened.scopes.innermost if opened.scopes else opened.outer
         full = f"{scope}/{name}" if scope else name
         key = full.lower()
         n_uses = self._n_uses.get(key, 0)

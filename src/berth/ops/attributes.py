@@ -1,4 +1,4 @@
-"""Checks of attributes of operations, with TensorFlow's errors.
+"""Attributes of operations: those that are made once, and checks with TensorFlow's errors.
 
 TensorFlow checks them in Python while a graph is built, and in its runtime in eager mode: the
 messages and the classes of these errors differ.
@@ -7,10 +7,20 @@ messages and the classes of these errors differ.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from berth.dtypes import DType
 from berth.errors import InvalidArgumentError
 from berth.ops.compose import is_eager
+
+
+class FixedAttrs(dict[str, Any]):
+    """Attributes that a module makes once, for calls that are made often, and never changes.
+
+    The dispatch cache knows them by their identity, which is quicker than by what they hold.
+    """
+
+    __slots__ = ()
 
 
 def check_choice(op_name: str, attr: str, value: str, allowed: Iterable[str]) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 from berth.dtypes import COMPLEX, FLOATING, int16, int32, int64
 from berth.ops.arrays.broadcasting import sum_like
+from berth.ops.attributes import FixedAttrs
 from berth.ops.builder import apply
 from berth.ops.compose import convert_like, is_tensor, scope, type_of
 from berth.ops.elementwise.unary import conj
@@ -158,6 +160,11 @@ BATCH_MATMUL = OpDef(
 )
 
 
+_CHOICES = list(product((False, True), repeat=2))
+_TRANSPOSES = {(a, b): FixedAttrs(transpose_a=a, transpose_b=b) for a, b in _CHOICES}
+_BATCH_TRANSPOSES = {(a, b): FixedAttrs(adj_x=a, adj_y=b) for a, b in _CHOICES}
+
+
 @public("matmul", "linalg.matmul")
 def matmul(
     a: TensorLike,
@@ -202,9 +209,8 @@ def _check_once(factor: str, transpose: bool, adjoint: bool) -> None:
 def _multiply(a: Any, b: Any, transposes: tuple[bool, bool], name: str) -> Tensor:
     x, y = a.dims, b.dims
     if x is not None and y is not None and len(x) <= 2 and len(y) <= 2:
-        attrs = {"transpose_a": transposes[0], "transpose_b": transposes[1]}
-        return apply(MATMUL, (a, b), attrs, name)
-    return apply(BATCH_MATMUL, (a, b), {"adj_x": transposes[0], "adj_y": transposes[1]}, name)
+        return apply(MATMUL, (a, b), _TRANSPOSES[transposes], name)
+    return apply(BATCH_MATMUL, (a, b), _BATCH_TRANSPOSES[transposes], name)
 
 
 @gradient(MATMUL)

@@ -16,6 +16,7 @@ from berth.ops.arrays import array, broadcasting, gathering, metadata
 from berth.ops.arrays.array import constant, either_name
 from berth.ops.arrays.filling import range as range_op
 from berth.ops.arrays.metadata import rank
+from berth.ops.attributes import FixedAttrs
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, type_of
 from berth.ops.declare import publish
@@ -169,6 +170,9 @@ def _integer_mean(
 # --- what users call ----------------------------------------------------------------------
 
 
+_KEEP_DIMS, _DROP_DIMS = FixedAttrs(keep_dims=True), FixedAttrs(keep_dims=False)
+
+
 class ReductionFunction(Protocol):
     """A reduction of a tensor along axes, by default along all."""
 
@@ -221,7 +225,7 @@ def _reduction(
             axis = either_name("axis", axis, "reduction_indices", reduction_indices)
         if keep_dims is not None:
             keepdims = either_name("keepdims", keepdims, "keep_dims", keep_dims)
-        attrs = {"keep_dims": bool(keepdims)}
+        attrs = _KEEP_DIMS if keepdims else _DROP_DIMS
         if axis is not None:
             return apply(op, (input_tensor, axis), attrs, name)
         output = apply(op, (input_tensor, _every_axis(input_tensor)), attrs, name)
