@@ -8,8 +8,8 @@ before when none is left. Other libraries are left alone: parts of a step then c
 their threads, and only speed is lost.
 
 Invariants:
-  1. After a change of `_shares`, `settle` is called, which sets the number until it fits. So the
-     last number that is set fits, whatever the order of threads, and no lock is needed.
+  1. After a change of `_shares`, `settle` is called, which sets the number until it fits. So
+     the last number that is set fits, whatever the order of threads, and no lock is needed.
   2. An interrupt in between leaves a number that does not fit, and the next share mends it:
      what berth set last is not taken for the program's own number.
 """
