@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from berth.backends import ledger_directory, ledger_file
+from berth.backends import ledger_directory, ledger_file, ledger_removed
 from berth.backends.ledger import Ledger, list_ledgers
 from berth.backends.machine import Machine
 from berth.errors import LedgerBusyError, LedgerError
@@ -290,3 +290,25 @@ def test_listing_leaves_out_corrupt_ledgers(directory, open_ledger):
         refusal(bad, "it has 145,504 bytes where 145,512 belong")
     ]
     Path(bad).unlink()
+
+
+def test_newcomer_refuses_a_file_that_was_removed_while_in_use(
+    directory, worker, open_ledger, monkeypatch
+):
+    """It cannot know what the others hold, so it takes nothing; when they ended, it may."""
+    monkeypatch.setattr(ledger_removed, "_PATIENCE", 0.1)
+    inside = worker()
+    inside("reserve", 0, 2**20)
+    [path] = directory.glob("*.ledger")
+    path.unlink()
+    with pytest.raises(LedgerError) as error:
+        open_ledger()
+    pid = inside.process.pid
+    assert str(error.value).startswith(
+        f"Cannot use the ledger of simulated GPUs {path}: it was removed while it is in use by "
+        f"process {pid} ("
+    )
+    assert not list(directory.glob("*.ledger"))
+    inside.kill()
+    inside.process.wait()
+    open_ledger().reserve(0, 2**20)

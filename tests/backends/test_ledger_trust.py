@@ -230,10 +230,10 @@ ELSEWHERE = (
 def test_directory_open_to_others_is_refused(tmp_path, use):
     path = tmp_path / "d"
     path.mkdir()
-    path.chmod(0o750)
+    path.chmod(0o770)
     with pytest.raises(LedgerError) as error:
         use(path)
-    problem = "others may use it (its mode is 0750)"
+    problem = "others may write to it (its mode is 0770)"
     advice = "Keep it to yourself: chmod 700"
     assert str(error.value) == directory_refusal(path, problem, advice)
 
@@ -277,3 +277,14 @@ def test_directory_of_another_user_is_refused(tmp_path):
         Ledger.open(MACHINE, path)
     problem = "it belongs to user 65534, and this is user 0"
     assert str(error.value) == directory_refusal(path, problem, REMOVE)
+
+
+def test_directory_that_others_may_only_read_is_used(tmp_path):
+    path = tmp_path / "d"
+    path.mkdir()
+    path.chmod(0o755)
+    ledger = Ledger.open(MACHINE, path)
+    [file] = path.glob("*.ledger")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert len(list_ledgers(path)) == 1
+    ledger.close()

@@ -61,6 +61,9 @@ class CupyBackend:
     def hidden(self) -> Sequence[HiddenDevice]:
         return ()  # CUDA does not list them; NVML would
 
+    def backing(self) -> None:
+        return None
+
     def memory(self, device: PlatformIndex) -> MemoryInfo:
         with self._cuda.Device(device):
             free, _ = self._cuda.runtime.memGetInfo()

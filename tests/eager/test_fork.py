@@ -74,3 +74,33 @@ USES = {
 def test_forked_child_says_what_is_inherited(use):
     printed = run(PROGRAM.replace("{use}", use), BERTH_SIM="1xT4:1GiB").splitlines()
     assert printed == [USES[use], "child ended with 0", "4.0 8.0"]
+
+
+CHOSEN = """\
+import os
+import berth as tf
+gpus = tf.config.list_physical_devices("GPU")
+for gpu in gpus[1:]:
+  tf.config.experimental.set_memory_growth(gpu, True)
+tf.config.set_visible_devices(gpus[1:], "GPU")
+if {is_open}:
+  tf.config.list_logical_devices()
+pid = os.fork()
+if pid == 0:
+  print([g.name for g in tf.config.get_visible_devices("GPU")], flush=True)
+  (tf.ones([2]) + 1.).numpy()
+  print(tf.config.experimental.get_memory_growth(gpus[1]), flush=True)
+  os._exit(0)
+print("child ended with", os.waitpid(pid, 0)[1])
+"""
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+def test_what_was_chosen_before_a_fork_holds_in_the_child(is_open):
+    """With the default options the child would want all of a card that its parent uses."""
+    program = CHOSEN.replace("{is_open}", str(is_open))
+    assert run(program, BERTH_SIM="3xT4:1GiB").splitlines() == [
+        "['/physical_device:GPU:1', '/physical_device:GPU:2']",
+        "True",
+        "child ended with 0",
+    ]

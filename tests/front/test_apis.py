@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 import berth
+from berth.backends.base import MemoryInfo
+from berth.backends.sim import SimBackend
 from berth.compat import v1
 from berth.errors import ResourceExhaustedError
 from berth.ops.shape import TensorShape
@@ -77,3 +79,25 @@ def test_more_than_the_host_has_is_refused(eager, size):
         f"OOM when allocating tensor with shape[{size}] and type float on "
         "/job:localhost/replica:0/task:0/device:CPU:0 by allocator cpu"
     )
+
+
+def test_more_than_the_host_has_is_refused_on_a_simulated_card(sim, eager, monkeypatch):
+    """It would be killed when it writes to the memory."""
+    sim("1xA100-80GB")
+    small = MemoryInfo(2**30, 2**31)
+    monkeypatch.setattr(SimBackend, "backing", lambda self: small)
+    for ask in (
+        lambda: berth.zeros([2**29]),
+        lambda: berth.function(lambda x: berth.reduce_sum(berth.fill([2**29], x)))(1.0),
+    ):
+        with pytest.raises(ResourceExhaustedError) as error:
+            ask()
+        first, _, why, *_ = error.value.message.splitlines()
+        assert first.startswith(
+            "OOM when allocating tensor with shape[536870912] and type float"
+        )
+        assert why == (
+            "  It is this computer's memory that is too small, and not that of GPU:0, which is "
+            "simulated in it: 1 GiB of 2 GiB are available."
+        )
+    assert (berth.ones([3]) + 1.0).numpy().tolist() == [2.0, 2.0, 2.0]

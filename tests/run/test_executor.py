@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from berth.errors import CancelledError
-from berth.run.executor import WORTH_A_THREAD, Executor, is_concurrent
+from berth.run.executor import WORTH_A_THREAD, Executor, _Run, is_concurrent
 
 PATIENCE = 30
 
@@ -233,3 +233,37 @@ def test_run_that_meets_a_closing_is_cancelled(executor):
     with pytest.raises(CancelledError, match="Session has been closed"):
         executor._run_on_workers(binding)
     assert [stage.thread for stage in binding.stages] == [None, None]
+
+
+def test_second_interrupt_waits_for_the_workers_too(executor, monkeypatch):
+    """The run is left when the worker's part is over, however often Ctrl-C arrives."""
+    at_work, go_on, ended = threading.Event(), threading.Event(), []
+
+    def part():
+        at_work.set()
+        go_on.wait(PATIENCE)
+        ended.append(True)
+
+    def interrupted():
+        at_work.wait(PATIENCE)
+        raise KeyboardInterrupt
+
+    class InterruptedRun(_Run):
+        n_left = 3
+
+        def stop(self, error):
+            raise KeyboardInterrupt
+
+        def wait(self):
+            self.n_left -= 1
+            if self.n_left:
+                raise KeyboardInterrupt
+            go_on.set()
+            super().wait()
+
+    monkeypatch.setattr("berth.run.executor._Run", InterruptedRun)
+    binding = Binding([Stage(1, interrupted), Stage(2, part)], BOTH_BUSY)
+    with pytest.raises(KeyboardInterrupt):
+        executor.run(binding, [])
+    assert ended == [True]
+    assert binding.done[-2:] == ["drain", "end"]

@@ -171,6 +171,10 @@ class Backend(Protocol):
         """Ask how much memory the device has, and how much of it is free now."""
         ...
 
+    def backing(self) -> MemoryInfo | None:
+        """Ask for the memory that holds the devices' own, if they are simulated; else None."""
+        ...
+
     def processes(self, device: PlatformIndex) -> Sequence[ProcessInfo]:
         """List the processes that hold memory of a device, if the driver tells."""
         ...

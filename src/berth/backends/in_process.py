@@ -68,6 +68,10 @@ class InProcessBackend:
         # A copy, since a finalizer may release a region while we add.
         return sum(r.nbytes for r in self._mappings.copy() if r.device == device)
 
+    def backing(self) -> MemoryInfo | None:
+        """Return None: what it has is its own."""
+        return None
+
     def memory(self, device: PlatformIndex) -> MemoryInfo:
         total = self._devices[device].memory_bytes
         return MemoryInfo(total - self.reserved(device), total)

@@ -64,8 +64,8 @@ def check_directory(path: Path) -> os.stat_result:
         problem = "it is not a directory"
     elif status.st_uid != os.geteuid():
         problem = _foreign(status)
-    elif status.st_mode & 0o077:
-        problem = f"others may use it (its mode is {stat.S_IMODE(status.st_mode):04o})"
+    elif status.st_mode & 0o022:  # to read it is harmless: the files are their owner's alone
+        problem = f"others may write to it (its mode is {stat.S_IMODE(status.st_mode):04o})"
         advice = [f"Keep it to yourself: chmod 700 {path}"]
     else:
         return status

@@ -57,6 +57,7 @@ from berth.backends.ledger_locks import (
 )
 from berth.backends.ledger_mapping import Mapping
 from berth.backends.ledger_notes import LedgerInfo, read_info
+from berth.backends.ledger_removed import check_not_removed
 from berth.backends.ledger_table import N_SLOTS, WORD, Layout, Table
 from berth.errors import LedgerError, explain
 
@@ -246,6 +247,7 @@ def open_shared(path: Path, layout: Layout) -> SharedTable:
         try:
             return SharedTable(path, layout)
         except FileNotFoundError:  # not made yet, or removed by the last process to leave
+            check_not_removed(path)
             publish(path, layout)
 
 

@@ -25,6 +25,7 @@ from berth.backends.base import (
     Stream,
 )
 from berth.backends.driver import device_order, select
+from berth.backends.host_memory import available_bytes, total_bytes
 from berth.backends.in_process import InProcessBackend
 from berth.backends.ledger import Ledger
 from berth.backends.ledger_notes import process_on_card
@@ -73,6 +74,11 @@ class SimBackend(InProcessBackend):
                 if slot not in self._slots
             ],
         )
+
+    def backing(self) -> MemoryInfo | None:
+        """Ask for this computer's memory, which holds that of simulated cards."""
+        total = total_bytes()
+        return MemoryInfo(available_bytes(total), total)
 
     def memory(self, device: PlatformIndex) -> MemoryInfo:
         """Tell what this process could reserve: its own context is as good as taken."""

@@ -72,6 +72,10 @@ class _InvalidStream:
         raise self._device.gone()
 
 
+_LARGE = 2**28
+"""From this size on it is asked whether the computer has the memory that a card simulates."""
+
+
 class Device:
     """One logical device: a name, the hardware behind it, and its share of memory."""
 
@@ -112,6 +116,8 @@ class Device:
                 on_collect=_tell_of_collection,
             ),
         )
+        self._most_used = 0
+        """The most bytes that were in use, as far as large tensors know."""
         self.scrub = scrub
         """Whether freed memory is filled with NaN, to show use after free."""
 
@@ -141,21 +147,42 @@ class Device:
 
     def try_allocate(self, nbytes: int, holder: Holder) -> Buffer | None:
         """Return memory, or None if it cannot be had even after a collection of garbage."""
+        if nbytes >= _LARGE:
+            if self.lacks_backing(nbytes):
+                gc.collect()
+                if self.lacks_backing(nbytes):
+                    return None
+            self._most_used = max(self._most_used, self.arena.stats.in_use_bytes + nbytes)
         before_free = self._fill if self.scrub else None
-        buffer = Buffer(self.arena, nbytes, holder, before_free)
-        if not buffer.has_memory:
-            # The only thing in this process that could still free memory by itself.
-            gc.collect()
+        try:
             buffer = Buffer(self.arena, nbytes, holder, before_free)
             if not buffer.has_memory:
-                return None
-        return buffer
+                # The only thing in this process that could still free memory by itself.
+                gc.collect()
+                buffer = Buffer(self.arena, nbytes, holder, before_free)
+        except RuntimeError:
+            if self.arena.closed_by is not None:  # by another thread
+                raise self.gone() from None
+            raise
+        return buffer if buffer.has_memory else None
+
+    def lacks_backing(self, nbytes: int) -> bool:
+        """Tell whether the memory in which a simulated card's is kept is too small.
+
+        It is taken when it is first written to, and by then it is too late for an error.
+        """
+        backing = self.hardware.backend.backing() if nbytes >= _LARGE else None
+        stats = self.arena.stats
+        written = max(stats.peak_bytes, self._most_used) - stats.in_use_bytes
+        return backing is not None and nbytes - written > backing.free
 
     def view(self, buffer: Buffer, shape: tuple[int, ...], dtype: Any) -> Array:
         """Make an array over a buffer, which lives as long as the array does."""
         hardware = self.hardware
         if buffer.nbytes == 0:
             return hardware.backend.xp.empty(shape, dtype)
+        if self.arena.closed_by is not None:  # by another thread, after the allocation
+            raise self.gone()
         return hardware.backend.view(
             hardware.platform, buffer.address, shape, dtype, owner=buffer
         )

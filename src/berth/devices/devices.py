@@ -23,7 +23,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -56,6 +56,15 @@ def _one_at_a_time(method: Method) -> Method:
             return method(self, *args)
 
     return cast(Method, locked)
+
+
+class Choices(NamedTuple):
+    """What a program has chosen by `tf.config`, or by the options of its first session."""
+
+    physical: list[PhysicalDevice]
+    visible: list[PhysicalDevice]
+    growth: dict[PhysicalDevice, bool | None]
+    split: dict[PhysicalDevice, Sequence[LogicalDeviceConfiguration]]
 
 
 class Devices:
@@ -163,6 +172,18 @@ class Devices:
             return
         self._check_not_opened("Virtual devices cannot be modified after being initialized")
         self._split[device] = parts
+
+    def choices(self) -> Choices:
+        """Return what the program has chosen so far."""
+        return Choices(
+            self.physical(), list(self._visible), dict(self._growth), dict(self._split)
+        )
+
+    def inherit(self, parent: Choices) -> None:
+        """Choose as the parent of this forked process did, where it has the same devices."""
+        self._growth |= {d: g for d, g in parent.growth.items() if d in self._growth}
+        if parent.physical == self.physical():
+            self._visible, self._split = parent.visible, parent.split
 
     @_one_at_a_time
     def adopt(self, options: DeviceOptions) -> None:

@@ -83,13 +83,15 @@ def tensor_does_not_fit(
         f"OOM when allocating tensor with shape[{','.join(map(str, shape))}] and type "
         f"{_TYPE_NAMES.get(dtype, dtype)} on {device.name} by allocator {device.arena.name}"
     )
+    lacks_backing = device.lacks_backing(nbytes)
     details = [
         request or f"{holder} asks for {_both(nbytes)}.",
+        *(_backing(device) if lacks_backing else ()),
         _state(device),
-        *_fragmentation(device, nbytes),
+        *(() if lacks_backing else _fragmentation(device, nbytes)),
         *_largest_holders(device),
         *(process_line(process) for process in other_processes(device)),
-        *_advice(device, nbytes, elsewhere),
+        *(() if lacks_backing else _advice(device, nbytes, elsewhere)),
     ]
     arena = device.arena
     return OutOfMemoryError(
@@ -102,7 +104,7 @@ def tensor_does_not_fit(
         holders=[(str(chunk.holder), chunk.size) for chunk in arena.holders()],
         processes=other_processes(device),
         dump=out_of_memory_log(arena, nbytes, holder.op or holder.name),
-        may_fit_later=_may_fit_later(device, nbytes),
+        may_fit_later=not lacks_backing and _may_fit_later(device, nbytes),
     )
 
 
@@ -199,6 +201,17 @@ def _state(device: Device) -> str:
     if arena.reserved_bytes < arena.limit_bytes & -256:
         text += f" Its card has {format_bytes(_card_free(device))} more."
     return text
+
+
+def _backing(device: Device) -> Iterator[str]:
+    """Say that the computer's own memory is too small, and not the simulated card's."""
+    backing = device.hardware.backend.backing()
+    assert backing is not None
+    yield (
+        f"It is this computer's memory that is too small, and not that of {device.short_name}, "
+        f"which is simulated in it: {format_bytes(backing.free)} of "
+        f"{format_bytes(backing.total)} are available."
+    )
 
 
 def _free_bytes(device: Device) -> int:

@@ -9,6 +9,15 @@ from berth.devices.device import Device
 from berth.ops.opdef import Attrs, OpDef
 
 
+class DrawnSeed(int):
+    """A seed that was drawn for one call: no later call continues its numbers."""
+
+    __slots__ = ()
+
+    def __mod__(self, modulus: int) -> DrawnSeed:
+        return DrawnSeed(int(self) % modulus)
+
+
 class Generators:
     """The program's seed, and how far each random operation has drawn."""
 
@@ -30,10 +39,12 @@ class Generators:
 
     def draw_seed(self) -> int:
         """Return a seed for an operation that has none of its own, as TensorFlow draws it."""
-        return self._seeds.randint(0, 2**31 - 1)
+        return DrawnSeed(self._seeds.randint(0, 2**31 - 1))
 
     def state_of(self, op: OpDef, attrs: Attrs, device: Device) -> dict[str, Any]:
         """Return what an operation keeps from call to call on a device."""
+        if isinstance(attrs.get("seed2"), DrawnSeed):
+            return {}
         key = (op, device, tuple(sorted((k, str(v)) for k, v in attrs.items())))
         return self._states.setdefault(key, {})
 

@@ -26,7 +26,7 @@ from berth.backends.sim import SimBackend
 from berth.blocks import FunctionBlock, Stack, Use
 from berth.callsite import CallSite, call_site
 from berth.devices.device import Device
-from berth.devices.devices import Devices
+from berth.devices.devices import Choices, Devices
 from berth.devices.environment_defaults import is_switched_on, overridden
 from berth.devices.spec import DeviceSpecV2
 from berth.errors import BerthWarning, MachineSpecError, explain
@@ -99,6 +99,8 @@ class Context:
         self._environ = environ
         self._machine: Machine | None = None
         self._devices: Devices | None = None
+        self._inherited: Choices | None = None
+        """What the parent of this process had chosen when it was forked."""
         self._listed_by: CallSite | None = None
         # `os.environ` decodes what it looks up: comparing what it holds is quicker by far.
         self._raw_environ: Mapping[Any, Any] = getattr(environ, "_data", environ)
@@ -201,6 +203,7 @@ class Context:
         """Close the devices and free their memory; they can be listed and configured again."""
         with self._lock:
             devices, self._devices = self._devices, None
+            self._inherited = None
             pool, self._pool = self._pool, None
             self._invalidate_sessions("berth.reset()")
             if pool is not None:
@@ -221,6 +224,7 @@ class Context:
         reason = f"the fork of this process from process {os.getppid()}"
         self._invalidate_sessions(reason, to_parent=True)
         if devices is not None:
+            self._inherited = devices.choices()
             devices.abandon(reason)
 
     def trim(self) -> int:
@@ -253,6 +257,8 @@ class Context:
             self._accelerators(env),
             {name: value for name, value in env.items() if value is not None},
         )
+        if self._inherited is not None:
+            devices.inherit(self._inherited)
         self._note_other_gpus(env["CUDA_VISIBLE_DEVICES"])
         if self.switches.log_placement is None:
             self.switches.log_placement = self.logs_placement  # operations look there

@@ -66,17 +66,25 @@ class Executor:
         busy = [d for d, s in binding.plan.work_seconds.items() if s >= WORTH_A_THREAD]
         own = max(busy, key=lambda device: binding.plan.work_seconds[device])
         share = max(1, n_cores() // len(busy))
-        try:
-            self._hand_out(run, {stage.device for stage in binding.stages} - {own}, share)
-            run.work_for(own, share)
-        except BaseException as error:
-            run.stop(error)
-        while True:  # not in a function: an interrupt at its start would escape
+        others = {stage.device for stage in binding.stages} - {own}
+        is_begun = is_over = False
+        # Not in a function: an interrupt at its start would escape. The inner handler makes no
+        # call in which a second interrupt could arrive; the outer one is for the inner loop's
+        # jump back.
+        while not is_over:
             try:
-                run.wait()
-                break
-            except KeyboardInterrupt as error:
-                run.stop(error)
+                while not is_over:
+                    try:
+                        if not is_begun:
+                            is_begun = True
+                            self._hand_out(run, others, share)
+                            run.work_for(own, share)
+                        run.wait()
+                        is_over = True
+                    except BaseException as error:
+                        run.error = run.error or error
+            except BaseException as error:
+                run.error = run.error or error
         run.release()
         failed, run.error = run.error, None
         try:
@@ -174,8 +182,9 @@ class _Run:
         self._stages = ()
 
     def wait(self) -> None:
-        """Wait until every part that was handed out has ended."""
+        """Wait until every part that was handed out has ended, and tell it of an error."""
         with self._changed:
+            self._changed.notify_all()
             self._changed.wait_for(lambda: self._n_ended >= self.n_parts)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from berth.blocks import Block, FunctionBlock, Stack, Use
 from berth.errors import InvalidArgumentError, NotFoundError
@@ -32,6 +32,8 @@ from berth.run.planner import Options
 from berth.run.resources import Resources
 from berth.run.runner import RequestRunner
 from berth.run.trace import Deadline, Recorder
+from berth.session.device_attributes import DeviceAttributes
+from berth.session.ended import CLOSED, error_of_run
 from berth.session.feeds import feed_array, find_fed, read_feeds
 from berth.session.fetches import Fetches
 from berth.session.placement_log import PlacementLog
@@ -43,21 +45,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("berth")
 MAX_UNFED = 64
-
-
-class DeviceAttributes(NamedTuple):
-    """One device of a session."""
-
-    name: str
-    device_type: str
-    memory_limit_bytes: int
-    incarnation: int
-
-    def __repr__(self) -> str:
-        return (
-            f"_DeviceAttributes({self.name}, {self.device_type}, {self.memory_limit_bytes}, "
-            f"{self.incarnation})"
-        )
 
 
 class BaseSession:
@@ -141,7 +128,12 @@ class BaseSession:
         if cached is not None and self._engine.is_placed and not self._placements.is_watched():
             fetched, runner = cached
             if not runner.is_released:
-                return fetched.build(runner.run(()))
+                try:
+                    return fetched.build(runner.run(()))
+                except Exception:
+                    if self._gone:
+                        raise error_of_run(self._gone) from None
+                    raise
         self._check_usable()
         fetched = Fetches(fetches, self.graph)
         result = fetched.build(self._run(fetched, (), [], None, None))
@@ -151,6 +143,21 @@ class BaseSession:
         return result
 
     def _run(
+        self,
+        fetched: Fetches,
+        feeds: tuple[Feed, ...],
+        arrays: Sequence[Any],
+        options: RunOptions | None,
+        metadata: RunMetadata | None,
+    ) -> list[Any]:
+        try:
+            return self._run_request(fetched, feeds, arrays, options, metadata)
+        except Exception:
+            if self._gone:
+                raise error_of_run(self._gone) from None
+            raise
+
+    def _run_request(
         self,
         fetched: Fetches,
         feeds: tuple[Feed, ...],
@@ -259,7 +266,7 @@ class BaseSession:
     def close(self) -> None:
         """Free the memory of variables and plans. A second call does nothing."""
         if not self._gone:
-            self._gone = "Attempted to use a closed Session."
+            self._gone = CLOSED
             self._retire()
         self._unfed.clear()
         self._finalizer()

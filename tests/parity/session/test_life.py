@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import re
+import threading
 from contextlib import ExitStack
 
 import pytest
 
+import berth
 import berth.compat.v1 as tf
 from tests.parity.programs import first_line
 from tests.parity.session.shared import CPU_0, Point, of_another_graph
@@ -334,3 +336,45 @@ def test_config_may_change_afterwards(sim):
         config.allow_soft_placement = True
         session.run(x)
         assert session.placements() == {"x": CPU_0}
+
+
+@pytest.mark.parametrize("end", ["close", "reset"])
+def test_run_that_races_with_the_end_says_that_the_session_ended(sim, end):
+    """Not what came of it: variables without a value, memory that is gone."""
+    sim("1xT4")
+    graph = tf.Graph()
+    with graph.as_default():
+        is_running, has_ended = threading.Event(), threading.Event()
+
+        def wait(value):
+            is_running.set()
+            has_ended.wait(30)
+            raise ValueError(value)  # as a variable does that has no value any more
+
+        waited = tf.py_func(wait, [tf.constant(1.0)], tf.float32)
+        session = tf.Session(graph=graph)
+    errors = []
+
+    def run():
+        try:
+            session.run(waited)
+        except Exception as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    is_running.wait(30)
+    if end == "close":
+        session.close()
+    else:
+        berth.reset()
+    has_ended.set()
+    thread.join(30)
+    [error] = errors
+    if end == "close":
+        assert isinstance(error, tf.errors.CancelledError)
+        assert error.message == "Session has been closed."
+    else:
+        assert str(error) == (
+            "This session cannot be used any more: its devices went by berth.reset()."
+        )

@@ -1,0 +1,62 @@
+"""Ledgers that were removed while processes use them, which a newcomer has to know of.
+
+Nothing leads to such a file any more, but a process that uses it still maps it, and Linux tells
+of the mappings of a user's processes. Without a look there, the next process would make a new
+file, and give away memory that is held.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from berth.backends.ledger_locks import command_of, locked_inodes
+from berth.errors import LedgerError, explain
+
+_PATIENCE = 2.0
+"""Seconds in which a process that removed the file itself, as the last one, has ended."""
+_PAUSE = 0.01
+_known: dict[Path, frozenset[int]] = {}
+"""The inodes of locked files that were found to be others', by the path looked for."""
+
+
+def check_not_removed(path: Path) -> None:
+    """Raise LedgerError if processes use a file that was at the path, and is there no more."""
+    deadline = time.monotonic() + _PATIENCE
+    while pids := users_of_removed(path):
+        if os.path.lexists(path):
+            return  # another newcomer was faster
+        if time.monotonic() > deadline:
+            raise LedgerError(_message(path, pids))
+        time.sleep(_PAUSE)
+
+
+def users_of_removed(path: Path) -> list[int]:
+    """List this user's processes that map a file which was removed from the path."""
+    locked = locked_inodes()
+    known = _known.get(path, frozenset()) & locked
+    if not locked - known - {entry.inode() for entry in os.scandir(path.parent)}:
+        return []  # at a hundredth of the cost
+    mark = f" {os.path.realpath(path.parent)}/{path.name} (deleted)\n".encode()
+    found = []
+    with suppress(OSError):  # not Linux
+        for entry in os.scandir("/proc"):
+            with suppress(OSError):  # just ended, or another user's
+                if entry.name.isdigit() and entry.stat().st_uid == os.geteuid():
+                    maps = Path(entry.path, "maps").read_bytes()
+                    if mark in maps:
+                        found.append(int(entry.name))
+    _known[path] = known if found else locked
+    return found
+
+
+def _message(path: Path, pids: list[int]) -> str:
+    named = ", ".join(f"process {pid} ({command_of(pid)})" for pid in pids)
+    return explain(
+        f"Cannot use the ledger of simulated GPUs {path}: it was removed while it is in use by "
+        f"{named}, and what is held there cannot be seen.",
+        "End that program, or wait until it ends.",
+        "If a service cleans that directory, BERTH_LEDGER_DIR names another place.",
+    )
