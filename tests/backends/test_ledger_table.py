@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from berth.backends.ledger_table import N_SLOTS, Layout, Table
+from berth.errors import LedgerError
 
 LAYOUT = Layout("2xT4", (1000, 1000))
 
@@ -91,3 +92,10 @@ def test_claim_of_another_becomes_usage(table):
     assert [table.usage(1, slot) for slot in (1, 3)] == [150, 150]
     assert [table.claim(1, slot) for slot in (1, 3)] == [50, 0]
     table.check()
+
+
+def test_note_longer_than_its_room_is_refused(table):
+    table.be(1)
+    table._note_lengths[1] = table.note_room + 1
+    with pytest.raises(LedgerError, match=r"The ledger of 2xT4 is damaged: the note of slot 1"):
+        table.note(1)

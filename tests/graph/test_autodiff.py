@@ -527,3 +527,15 @@ def test_gradients_broadcast_with_unknown_ranks():
     x = tf.placeholder(tf.float32)
     y = broadcast_to(x, tf.placeholder_with_default(np.int32([2, 3]), [None]))
     assert values(gradients(y, x), {x: [1.0, 2.0, 3.0]}) == [[2.0, 2.0, 2.0]]
+
+
+def test_gradient_has_the_shape_of_its_tensor():
+    """Also where the function that makes it knows less."""
+    x = tf.placeholder(tf.float32, [2, None])
+
+    @tf.custom_gradient
+    def same(x):
+        return tf.identity(x), lambda dy: tf.placeholder_with_default(dy, None)
+
+    [grad] = tf.gradients(same(x), x)
+    assert grad.shape.as_list() == [2, None]

@@ -335,3 +335,66 @@ def test_one_float_takes_a_unit():
     arena.allocate(4)
     [chunk] = arena.holders()
     assert (chunk.requested, chunk.size) == (4, 256)
+
+
+@pytest.mark.parametrize(("spare", "is_split"), [(128 * MiB, True), (128 * MiB - 256, False)])
+def test_spare_part_of_128_mib_is_split_off(spare, is_split):
+    """§5.2: what is larger than the request is split off, and what has 128 MiB."""
+    size = 200 * MiB
+    arena = make(size + spare)
+    arena.allocate(size)
+    assert arena.largest_free_bytes() == (spare if is_split else 0)
+    arena.check()
+
+
+@pytest.mark.parametrize(("fraction", "is_split"), [(0.25, True), (0.5, False)])
+def test_fragmentation_fraction_is_of_the_limit(fraction, is_split):
+    arena = make(100 * MiB, fragmentation_fraction=fraction)
+    arena.allocate(60 * MiB)
+    assert arena.largest_free_bytes() == (40 * MiB if is_split else 0)
+
+
+def test_nothing_is_free_before_the_first_region():
+    assert make(MiB).largest_free_bytes() == 0
+
+
+def test_region_may_be_as_large_as_the_next_was_to_be():
+    arena = make(64 * MiB, growth=True)
+    arena.allocate(2 * MiB)
+    assert region_mib(arena) == [2]
+
+
+def test_source_may_have_just_the_request():
+    """§5.3: nine tenths are tried again and again, down to the request and no further."""
+    wanted = rounded(int(0.9 * 10 * MiB))
+    source = Addresses(capacity=wanted)
+    arena = make(10 * MiB, source)
+    arena.allocate(wanted)
+    assert source.requests == [10 * MiB, wanted]
+
+
+def test_region_that_cannot_be_released_is_given_up():
+    class Failing(Addresses):
+        def release(self, address):
+            raise OSError("gone")
+
+    arena = make(MiB, Failing())
+    arena.free(arena.allocate(MiB))
+    with pytest.raises(OSError, match="gone"):
+        arena.trim()
+    assert arena.trim() == 0
+    arena.check()
+
+
+def test_closed_arena_has_nothing_to_trim():
+    arena = make(MiB)
+    arena.allocate(1)
+    arena.close()
+    assert arena.trim() == 0
+    with pytest.raises(RuntimeError, match="was closed by"):
+        arena.reserve_all(MiB)
+
+
+def test_all_is_reserved_if_the_card_has_it():
+    assert make(MiB).reserve_all(MiB) is True
+    assert make(MiB, Addresses(capacity=0)).reserve_all(MiB) is False

@@ -11,6 +11,7 @@ from berth.front.context import context
 from berth.memory.limits import (
     configured_limit,
     default_limit,
+    environment_limit,
     forced_growth,
     fraction_limit,
     split_limit,
@@ -184,3 +185,9 @@ def test_first_region_follows_the_variable(sim, setting, first_region):
     environ = {} if setting is None else {"TF_FORCE_GPU_ALLOW_GROWTH": setting}
     sim("1xT4:1GiB", **environ)
     assert planned(allow_growth=True)[0].arena.next_region_bytes == first_region * MiB
+
+
+@pytest.mark.parametrize(("share", "nbytes"), [(0.5, 500), (300, 300), (1.0, 1000), (1, 1)])
+def test_environment_gives_bytes_or_a_part(share, nbytes):
+    limit = environment_limit(1000, share, "BERTH_MEMORY")
+    assert (limit.nbytes, limit.source) == (nbytes, "BERTH_MEMORY")

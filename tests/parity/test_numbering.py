@@ -539,3 +539,11 @@ def test_environment_enables_device_types(sim, enabled, names):
     """Section 3.5: TF_ENABLED_DEVICE_TYPES disables the other factories."""
     sim("1xT4", TF_ENABLED_DEVICE_TYPES=enabled)
     assert [device.name for device in tf.device_lib.list_local_devices()] == names
+
+
+def test_gpus_share_nothing_unless_split():
+    assert [gpu.n_sharing for gpu in number_gpus(DeviceOptions(), 2, [0, 1])] == [1, 1]
+
+
+def test_negative_count_gives_no_gpu():
+    assert number_gpus(DeviceOptions(device_count={"GPU": -1}), 2, [0, 1]) == []

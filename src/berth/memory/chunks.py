@@ -149,10 +149,6 @@ class Bins:
             self._filled ^= 1 << number
         return chunk
 
-    def chunks(self, number: int) -> list[Chunk]:
-        """List the free chunks of one bin, smallest first."""
-        return [chunk for _, _, chunk in self._bins[number]]
-
     def all(self) -> list[tuple[int, int, int]]:
         """List every free chunk as (bin, size, address)."""
         return [
