@@ -1,239 +1,304 @@
 """Mutation test of the core: are its tests good enough to notice a changed line?
 
-    make mutants                       all modules, a sample of mutants of each
-    dev/mutants.py placer arena        these modules
-    dev/mutants.py --each 40 arena     more mutants of each
+    make mutants                          all modules, a sample of the mutants of each
+    dev/mutants.py placer arena           these modules
+    dev/mutants.py --each 40 arena        more mutants of each
+    dev/mutants.py --each 999 --resume    all of them, but for those already known as noticed
 
-A mutant is a module with one small change: a comparison turned round, a condition negated, a
-number off by one, a statement left out. The tests named for the module run on it, in a copy
-of the sources; a mutant that they do not notice is printed as survived, with its line. Some
-changes make no difference to any caller: those are listed in `EQUIVALENT`, with the reason.
+`mutations.py` makes the mutants. Each gets a process, forked from one that has imported pytest
+and NumPy, and a copy of the sources. There the tests that run the changed line come first, the
+quickest ahead, then those of the module's tests that start processes. A mutant that none of
+them notices is printed as survived. Those of which no caller can know are in
+`equivalent_mutants.py`, with the reason. Verdicts are kept in `.mutants`, with the map of
+lines to tests.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import copy
+import hashlib
+import json
 import os
 import random
+import re
 import shutil
-import subprocess
+import signal
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from types import FrameType
+from typing import Any, NamedTuple
+
+import hypothesis  # noqa: F401  (children find it imported)
+import numpy  # noqa: F401
+import pytest
+from equivalent_mutants import EQUIVALENT
+from mutations import SOURCES, Mutant, mutants_of
+
+Tracer = Callable[[FrameType, str, Any], Any]
 
 ROOT = Path(__file__).parents[1]
-SOURCES = ROOT / "src" / "berth"
+KEPT = ROOT / ".mutants"
 SEED = 20
-TIMEOUT = 180
-"""Seconds after which a mutant counts as noticed: it hangs."""
+N_QUICK = 60
+"""How many tests of a changed line run before all tests of its module."""
 
+ARENAS = ("tests/memory", "tests/properties/test_arena.py", "tests/devices")
+PLANS = ("tests/plan", "tests/run", "tests/properties/plans")
+PLACEMENT = (
+    "tests/plan",
+    "tests/parity/test_placement.py",
+    "tests/parity/test_soft_placement.py",
+    "tests/parity/test_placement_errors.py",
+    "tests/properties/test_placement.py",
+)
+CONTROL_FLOW = ("tests/parity/test_control_flow.py", "tests/graph/test_control_flow.py")
 TESTS = {
-    "memory/arena.py": ("tests/memory", "tests/properties/test_arena.py"),
-    "memory/chunks.py": ("tests/memory", "tests/properties/test_arena.py"),
-    "memory/limits.py": ("tests/memory/test_limits.py", "tests/devices"),
+    "memory/arena.py": ARENAS,
+    "memory/chunks.py": ARENAS,
+    "memory/limits.py": ("tests/memory", "tests/devices", "tests/parity/test_config_memory.py"),
     "backends/ledger_table.py": ("tests/backends",),
     "devices/numbering.py": ("tests/parity/test_numbering.py", "tests/devices"),
-    "plan/placer.py": ("tests/plan", "tests/parity/test_placement.py"),
-    "plan/groups.py": ("tests/plan", "tests/parity/test_placement.py"),
-    "plan/partition.py": ("tests/plan", "tests/run", "tests/properties/test_plans.py"),
-    "plan/specialize.py": ("tests/plan", "tests/run", "tests/parity/session"),
-    "plan/fuse.py": ("tests/plan", "tests/run", "tests/properties/test_plans.py"),
-    "plan/layout.py": ("tests/plan", "tests/properties/test_plans.py"),
-    "run/executor.py": ("tests/run/test_executor.py", "tests/run/test_threads.py"),
-    "run/runner.py": (
-        "tests/run/test_runner.py",
-        "tests/run/test_caches.py",
-        "tests/run/test_memory_waits.py",
-    ),
-    "run/admission.py": ("tests/run/test_admission.py", "tests/run/test_memory_waits.py"),
-    "run/planner.py": ("tests/run/test_planner.py", "tests/run/test_caches.py"),
-    "run/resources.py": ("tests/run/test_resources.py", "tests/run/test_parts.py"),
-    "run/segments.py": (
-        "tests/run/test_segments.py",
-        "tests/run/test_caches.py",
-        "tests/parity/session",
-    ),
-    "run/binding.py": (
-        "tests/run/test_binding.py",
-        "tests/run/test_segments.py",
-        "tests/parity/session",
-    ),
+    "plan/placer.py": PLACEMENT,
+    "plan/groups.py": PLACEMENT,
+    "plan/partition.py": PLANS,
+    "plan/specialize.py": (*PLANS, "tests/parity/session", *CONTROL_FLOW),
+    "plan/fuse.py": PLANS,
+    "plan/layout.py": PLANS,
+    "run/executor.py": ("tests/run", "tests/properties/plans"),
+    "run/runner.py": ("tests/run",),
+    "run/admission.py": ("tests/run",),
+    "run/planner.py": ("tests/run", "tests/parity/session"),
+    "run/resources.py": ("tests/run",),
+    "run/segments.py": (*PLANS, "tests/parity/session", *CONTROL_FLOW),
+    "run/binding.py": (*PLANS, "tests/parity/session"),
     "autodiff/backprop.py": ("tests/graph/test_autodiff.py", "tests/eager/test_tape.py"),
 }
-"""The modules of the core, and the tests that hold each to its contract, the quickest first."""
-
-EQUIVALENT: dict[tuple[str, str], str] = {}
-"""Changes that no caller can notice, by module and changed line: why."""
-
-_OPPOSITE = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-}
-_OTHER = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.FloorDiv: ast.Mult}
+"""The modules of the core, and the tests that hold each to its contract."""
 
 
-class Mutant(NamedTuple):
-    """One change of one module."""
+class Covering(NamedTuple):
+    """What the tests of the core run."""
 
-    module: str
-    line: int
-    was: str
-    text: str
-    """The changed module."""
-    change: str
+    tests: Mapping[str, Mapping[str, Sequence[str]]]
+    """By module and line: the tests that run it."""
+    seconds: Mapping[str, float]
+    """How long each test takes."""
+    failed: Sequence[str]
+    """Tests that fail without a mutant, while lines are recorded: they say nothing."""
 
-    def shown(self) -> str:
-        return f"{self.module}:{self.line}: {self.change}: {self.was}"
+    def stages(self, mutant: Mutant) -> tuple[Sequence[str], Sequence[str]]:
+        """Return the tests that come first, and those that run if none of the first fails."""
+        own = TESTS[mutant.module]
+        lines = self.tests.get(mutant.module, {})
+        covering = set(lines.get(str(mutant.line), ())) - set(self.failed)
+        tests = [test for test in covering if test.startswith(own)]
+        if not tests:  # what runs when the module is imported, or in other processes alone
+            return (), own
+        tests.sort(key=lambda test: (self._seconds(test), test))
+        return tests[:N_QUICK], [*tests[N_QUICK:], *_with_processes(own)]
+
+    def patience(self, tests: Iterable[str]) -> float:
+        """Return after how many seconds these tests or folders of tests surely hang."""
+        chosen = tuple(tests)
+        each = (s for test, s in self.seconds.items() if test.startswith(chosen))
+        return 30 + 5 * sum(each)
+
+    def _seconds(self, test: str) -> float:
+        return self.seconds.get(test, 1.0)
 
 
-def mutants_of(module: str) -> Iterator[Mutant]:
-    """Yield all mutants of a module."""
-    source = (SOURCES / module).read_text()
-    lines = source.splitlines()
-    tree = ast.parse(source)
-    for position, node in enumerate(ast.walk(tree)):
-        change = _change_of(node)
-        if change is None:
-            continue
-        changed = copy.deepcopy(tree)
-        again = next(n for k, n in enumerate(ast.walk(changed)) if k == position)
-        parents = {c: p for p in ast.walk(changed) for c in ast.iter_child_nodes(p)}
-        if _make(again, parents.get(again)):
-            line = getattr(node, "lineno", 0)
-            text = ast.unparse(ast.fix_missing_locations(changed))
-            yield Mutant(module, line, lines[line - 1].strip(), text, change)
+def _with_processes(paths: Sequence[str]) -> list[str]:
+    """Return those files of tests that start processes, whose lines are not recorded."""
+    files = (file for path in paths for file in _files(ROOT / path))
+    return [
+        str(file.relative_to(ROOT)) for file in files if _PROCESSES.search(file.read_text())
+    ]
 
 
-_CHANGES: tuple[tuple[type | tuple[type, ...], str], ...] = (
-    (ast.Compare, "comparison"),
-    (ast.BoolOp, "and/or"),
-    ((ast.If, ast.While, ast.IfExp), "negated condition"),
-    (ast.BinOp, "arithmetic"),
-    (ast.Constant, "number + 1"),
-    ((ast.Expr, ast.AugAssign), "statement left out"),
-    (ast.Return, "return None"),
+def _files(path: Path) -> Iterable[Path]:
+    return path.rglob("test_*.py") if path.is_dir() else (path,)
+
+
+_PROCESSES = re.compile(r"\b(subprocess|fork_server|os\.fork)\b")
+
+
+class Recorder:
+    """A pytest plugin that notes what lines of the core each test runs, and its duration."""
+
+    def __init__(self) -> None:
+        self._modules = {str(SOURCES / module): module for module in TESTS}
+        self._lines: set[tuple[str, int]] = set()
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.failed: list[str] = []
+        self.tests: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+
+    def pytest_runtest_setup(self) -> None:
+        # Again for each test: some set a trace function of their own.
+        sys.settrace(self._enter)
+        threading.settrace(self._enter)
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        for module, line in self._lines:
+            self.tests[module][str(line)].append(nodeid)
+        self._lines.clear()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.seconds[report.nodeid] += report.duration
+        if report.failed:
+            self.failed.append(report.nodeid)
+
+    def _enter(self, frame: FrameType, event: str, argument: Any) -> Tracer | None:
+        return self._note if frame.f_code.co_filename in self._modules else None
+
+    def _note(self, frame: FrameType, event: str, argument: Any) -> Tracer:
+        self._lines.add((self._modules[frame.f_code.co_filename], frame.f_lineno))
+        return self._note
+
+
+def cover(file: Path) -> None:
+    """Run all tests of the core once, and note which lines each of them runs."""
+    recorder = Recorder()
+    paths = sorted({path for paths in TESTS.values() for path in paths})
+    pytest.main([*_OPTIONS, "-q", *paths], plugins=[recorder])
+    file.write_text(json.dumps([recorder.tests, recorder.seconds, recorder.failed]))
+    os._exit(0)
+
+
+_OPTIONS = (
+    *("-p", "no:cacheprovider", "-o", "addopts="),
+    *("-W", "ignore::pytest.PytestAssertRewriteWarning"),  # hypothesis is imported already
 )
 
 
-def _change_of(node: ast.AST) -> str | None:
-    """Name the change that can be made to a node; None if there is none."""
-    cannot = (
-        (isinstance(node, ast.Compare) and type(node.ops[0]) not in _OPPOSITE)
-        or (isinstance(node, ast.BinOp) and type(node.op) not in _OTHER)
-        or (isinstance(node, ast.Constant) and type(node.value) is not int)
-        or (isinstance(node, ast.Expr) and not isinstance(node.value, ast.Call))
-        or (isinstance(node, ast.Return) and node.value is None)
-    )
-    if cannot:
-        return None
-    return next((change for kinds, change in _CHANGES if isinstance(node, kinds)), None)
+def covering() -> Covering:
+    """Return what the tests run, from the file of an earlier run if there is one."""
+    file = KEPT / "covering.json"
+    if not file.exists():
+        pid = os.fork()
+        if not pid:
+            cover(file)
+        os.waitpid(pid, 0)
+    return Covering(*json.loads(file.read_text()))
 
 
-def _make(node: ast.AST, parent: ast.AST | None) -> bool:
-    """Make a node's change; False if it cannot be made here."""
-    if isinstance(node, ast.Compare):
-        node.ops[0] = _OPPOSITE[type(node.ops[0])]()
-    elif isinstance(node, ast.BoolOp):
-        node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-    elif isinstance(node, ast.If | ast.While | ast.IfExp):
-        node.test = ast.UnaryOp(ast.Not(), node.test)
-    elif isinstance(node, ast.BinOp):
-        node.op = _OTHER[type(node.op)]()
-    elif isinstance(node, ast.Constant):
-        assert isinstance(node.value, int)
-        node.value += 1
-    elif isinstance(node, ast.Return):
-        node.value = ast.Constant(None)
-    else:
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(parent, field, None)
-            if isinstance(block, list) and node in block:
-                block[block.index(node)] = ast.Pass()
-                return True
-        return False
-    return True
+class Trial:
+    """A process that runs tests on a mutant, in a copy of the sources."""
+
+    def __init__(self, mutant: Mutant, folder: Path, covered: Covering) -> None:
+        self.mutant = mutant
+        self.folder = folder
+        target = folder / "berth" / mutant.module
+        self._before = target.read_text()
+        self._target = target
+        target.write_text(mutant.text())
+        stages = covered.stages(mutant)
+        self._deadline = time.monotonic() + sum(map(covered.patience, stages))
+        self._pid = os.fork()
+        if not self._pid:
+            self._run(stages, covered.failed)
+
+    def verdict(self) -> bool | None:
+        """Return whether the mutant was noticed; None if tests are running still."""
+        pid, status = os.waitpid(self._pid, os.WNOHANG)
+        late = time.monotonic() > self._deadline
+        if not pid and not late:
+            return None
+        if not pid:
+            os.killpg(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+        self._target.write_text(self._before)
+        return late or status != 0
+
+    def _run(self, stages: Iterable[Sequence[str]], ignored: Sequence[str]) -> None:
+        """Run the tests stage by stage until one fails; end the process."""
+        os.setsid()
+        silence = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(silence, stream)
+        os.environ["PYTHONPATH"] = str(self.folder)
+        sys.path.insert(0, str(self.folder))
+        options = [*_OPTIONS, "-x", *(f"--deselect={test}" for test in ignored)]
+        for tests in stages:
+            code = pytest.main([*options, *tests]) if tests else 0
+            if code:
+                os._exit(1)
+        os._exit(0)
 
 
-def is_noticed(mutant: Mutant, folder: Path) -> bool:
-    """Run the module's tests on a mutant, in a copy of the sources; True if one fails."""
-    target = folder / "src" / "berth" / mutant.module
-    before = target.read_text()
-    target.write_text(mutant.text)
-    tests = [str(ROOT / test) for test in TESTS[mutant.module]]
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    environ = {
-        **os.environ,
-        "PYTHONPATH": str(folder / "src"),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }
-    try:
-        result = subprocess.run(
-            command, cwd=ROOT, env=environ, capture_output=True, timeout=TIMEOUT, check=False
-        )
-        return result.returncode != 0
-    except subprocess.TimeoutExpired:
-        return True
-    finally:
-        target.write_text(before)
+def trials(mutants: Sequence[Mutant], n_workers: int) -> Iterator[tuple[Mutant, bool]]:
+    """Yield each mutant with whether it was noticed, in the order in which they end."""
+    covered = covering()
+    free = [KEPT / f"sources-{number}" for number in range(n_workers)]
+    for folder in free:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(SOURCES.parent, folder)
+    waiting = list(reversed(mutants))
+    running: list[Trial] = []
+    while waiting or running:
+        while waiting and free:
+            running.append(Trial(waiting.pop(), free.pop(), covered))
+        for trial in list(running):
+            noticed = trial.verdict()
+            if noticed is not None:
+                running.remove(trial)
+                free.append(trial.folder)
+                yield trial.mutant, noticed
+        time.sleep(0.02)
 
 
 def chosen(module: str, each: int) -> list[Mutant]:
     """Choose some mutants of a module, always the same ones."""
-    mutants = [
-        mutant for mutant in mutants_of(module) if (mutant.module, mutant.was) not in EQUIVALENT
-    ]
-    return random.Random(SEED).sample(mutants, min(each, len(mutants)))
+    mutants = list(mutants_of(module))
+    sample = random.Random(SEED).sample(mutants, min(each, len(mutants)))
+    equivalent = EQUIVALENT.get(module, {})
+    return [m for m in sample if (m.statement, m.change) not in equivalent]
 
 
-def run(modules: Sequence[str], each: int, n_workers: int) -> int:
+def run(modules: Sequence[str], each: int, n_workers: int, resume: bool) -> int:
     """Test the mutants of some modules; return how many survived."""
     mutants = [mutant for module in modules for mutant in chosen(module, each)]
-    with tempfile.TemporaryDirectory() as base:
-        folders = [Path(base) / str(number) for number in range(n_workers)]
-        for folder in folders:
-            shutil.copytree(ROOT / "src", folder / "src")
-        free = list(folders)
-
-        def test(mutant: Mutant) -> bool:
-            folder = free.pop()
-            try:
-                noticed = is_noticed(mutant, folder)
-            finally:
-                free.append(folder)
-            if not noticed:
+    file = KEPT / "noticed"
+    if not resume:
+        file.unlink(missing_ok=True)
+    known = set(file.read_text().split()) if file.exists() else set()
+    unknown = [mutant for mutant in mutants if _key(mutant) not in known]
+    n_survived = 0
+    with file.open("a") as verdicts:
+        for mutant, noticed in trials(unknown, n_workers):
+            if noticed:
+                print(_key(mutant), file=verdicts, flush=True)
+            else:
+                n_survived += 1
                 print(f"survived: {mutant.shown()}", flush=True)
-            return noticed
-
-        with ThreadPoolExecutor(n_workers) as pool:
-            noticed = list(pool.map(test, mutants))
-    n_killed = sum(noticed)
+    n_killed = len(mutants) - n_survived
     share = n_killed / len(mutants) if mutants else 1
     print(f"{n_killed} of {len(mutants)} mutants were noticed: {share:.1%}")
-    return len(mutants) - n_killed
+    return n_survived
+
+
+def _key(mutant: Mutant) -> str:
+    source = (SOURCES / mutant.module).read_bytes()
+    return hashlib.sha256(source + str(mutant).encode()).hexdigest()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Mutation test of the core.")
     parser.add_argument("words", nargs="*", help="parts of the names of modules")
     parser.add_argument("--each", type=int, default=13, help="mutants of each module")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--resume", action="store_true", help="keep the verdicts so far")
     arguments = parser.parse_args()
     modules = [m for m in TESTS if not arguments.words or any(w in m for w in arguments.words)]
-    run(modules, arguments.each, os.cpu_count() or 1)
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    sys.dont_write_bytecode = True
+    KEPT.mkdir(exist_ok=True)
+    run(modules, arguments.each, arguments.workers, arguments.resume)
 
 
 if __name__ == "__main__":
+    os.chdir(ROOT)
     main()
