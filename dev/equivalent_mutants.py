@@ -38,8 +38,14 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
     },
     "memory/chunks.py": {
         ("FREE = -1", "1 -> 2"): "any number that is no allocation's",
-        ("self.address = 0", "0 -> 1"): "set by whoever makes the chunk, before it is read",
-        ("self.size = 0", "0 -> 1"): "set by whoever makes the chunk, before it is read",
+        (
+            "self.address = 0",
+            "0 -> 1",
+        ): "set when the chunk is made part of a region, before it is read",
+        (
+            "self.size = 0",
+            "0 -> 1",
+        ): "set when the chunk is made part of a region, before it is read",
         (
             "if number > _LAST:  # noqa: PLR1730",
             "number > _LAST -> number >= _LAST",
