@@ -413,8 +413,11 @@ def test_strings_are_in_host_memory(sim):
     sim("1xT4")
     with tf.device("/gpu:0"):
         words = tf.constant(["a", "b"])
-    assert words.backing_device == CPU_0
+    assert (words.device, words.backing_device) == (GPU_0, CPU_0)
     assert in_use() == 0
+    tf.config.set_soft_device_placement(False)
+    with tf.device("/gpu:0"):  # TensorFlow's _EagerConst takes strings on every device
+        assert tf.constant("c").numpy() == b"c"
 
 
 def test_int64_and_bool_are_on_the_gpu(sim):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from berth.dtypes import DType
+from berth.dtypes import DType, string
 from berth.eager.placement import Placer, log_execution
-from berth.eager.tensor import EagerTensor
+from berth.eager.tensor import EagerTensor, HostBackedTensor
 from berth.eager.transfers import Transfers
 from berth.graph.tensor import SymbolicTensor
 from berth.lru import LRUCache
@@ -91,6 +91,8 @@ class Converter:
     def constant(self, array: np.ndarray[Any, Any]) -> EagerTensor:
         """Make a tensor of a host array, on the device that is requested here."""
         dtype = dtype_of(array)
+        if dtype is string and self._placer.has_request:
+            return self._text(array)
         device = self._placer.device_for(dtype)
         if self._switches.log_placement:
             log_execution("_EagerConst", device)
@@ -100,6 +102,16 @@ class Converter:
         return EagerTensor(
             self._transfers.upload(array, dtype, device), device, dtype, host=known
         )
+
+    def _text(self, array: np.ndarray[Any, Any]) -> EagerTensor:
+        """Make a tensor of strings, on any device by name: the host holds it."""
+        device = self._placer.device_for()
+        if self._switches.log_placement:
+            log_execution("_EagerConst", device)
+        host = self._placer.host
+        if device.is_host:
+            return EagerTensor(array, device, string)
+        return HostBackedTensor(array, host, string, asked=device)
 
 
 def _number_key(number: float, other: EagerTensor) -> tuple[Any, ...]:

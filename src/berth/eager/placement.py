@@ -191,6 +191,11 @@ class Placer:
                 )
         return choice
 
+    @property
+    def has_request(self) -> bool:
+        """Whether `tf.device` requests a device here."""
+        return bool(self._scope.device_name)
+
     def device_for(self, dtype: DType = float32) -> Device:
         """Return the device that a constant of a type would be on now."""
         return self._choose(CONST, dtype).device

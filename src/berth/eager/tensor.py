@@ -224,6 +224,21 @@ def shown_value(host: np.ndarray[Any, Any]) -> str:
     return f"\n{text}" if "\n" in text else text
 
 
+class HostBackedTensor(EagerTensor):
+    """A tensor of strings on a GPU: its device by name, while the host holds the bytes."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self, array: Array, place: Device, dtype: DType, *, asked: Device) -> None:
+        super().__init__(array, place, dtype)
+        self.asked = asked
+
+    @property
+    def device(self) -> str:
+        """The name of the device that was asked for."""
+        return self.asked.name
+
+
 class Reference:
     """A tensor as a key: equal only to references to the same tensor."""
 
