@@ -201,7 +201,8 @@ def test_json_has_the_documented_keys(tmp_path):
         printed = json.loads(
             run("-m", "berth", command, "--sim", "1xT4", "--json", cwd=tmp_path).stdout
         )
-        assert set(printed) == of_report
+        assert set(printed) == of_report | {"berth", "command"}
+        assert printed["command"] == command
         assert set(printed["devices"][-1]) == of_device
 
 

@@ -29,7 +29,7 @@ def test_memory_limit_must_be_an_amount(sim, limit):
         tf.config.set_logical_device_configuration(gpus()[0], [PART(memory_limit=limit)])
 
     assert str(raised.value) == (
-        f"memory_limit must be a number of MB, from 0 to 16777216, and not {limit!r}."
+        f"memory_limit must be a number of MiB, from 0 to 16777216, and not {limit!r}."
     )
     assert tf.config.get_logical_device_configuration(gpus()[0]) is None
     assert len(tf.config.list_logical_devices("GPU")) == 1

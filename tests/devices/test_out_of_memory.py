@@ -58,7 +58,7 @@ def test_message_has_all_the_facts(sim):
         "(largest free block: 28 MiB).\n"
         "  Held by: 'weights' (MatMul) at train.py:12 26 MiB, 'bias' (MatMul) at train.py:12 "
         "10 MiB.\n"
-        "  What is held now and this would fit together under a limit of 76 MB.\n"
+        "  What is held now and this would fit together under a limit of 76 MiB.\n"
         "  It fits if 'weights' (MatMul) at train.py:12 is freed.\n"
         "  It fits on GPU:1."
     )
@@ -101,7 +101,7 @@ def test_advice_is_true(sim):
     with pytest.raises(OutOfMemoryError) as raised:
         take(gpu, 20, elsewhere=[gpu, other])
     assert advice(raised.value) == [
-        "What is held now and this would fit together under a limit of 80 MB.",
+        "What is held now and this would fit together under a limit of 80 MiB.",
         "It fits if 'b' (MatMul) at train.py:12 is freed.",
         "It fits on GPU:1.",
     ]

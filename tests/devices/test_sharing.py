@@ -152,7 +152,7 @@ def test_first_to_make_a_gpu_decides(sim, caplog):
         [_, gpu] = tf.device_lib.list_local_devices(config)
         assert gpu.memory_limit == 679 * 2**20
     assert caplog.messages == [
-        "GPU:0 keeps its limit of 679 MB (default, free memory less 225 MiB): what was asked "
+        "GPU:0 keeps its limit of 679 MiB (default, free memory less 225 MiB): what was asked "
         "for later (per_process_gpu_memory_fraction=0.25) is ignored."
     ]
 

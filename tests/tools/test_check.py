@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import berth as tf
+from berth import __version__
 from berth.backends import nvidia_driver
 from berth.backends.ledger import list_ledgers
 from berth.backends.streams import ImmediateStream
@@ -226,9 +227,9 @@ def test_driver_is_what_loads(monkeypatch, library, is_there):
             1,
             [
                 "GPU:0 (Tesla T4, simulated) does not work: a 64x64 matmul needs 48 KiB, and it "
-                "may hold 0 B (free memory less 14975 MB, as asked).",
+                "may hold 0 B (free memory less 14975 MiB, as asked).",
                 "GPU:1 (Tesla T4, simulated) does not work: a 64x64 matmul needs 48 KiB, and it "
-                "may hold 0 B (free memory less 14975 MB, as asked).",
+                "may hold 0 B (free memory less 14975 MiB, as asked).",
                 "",
                 "No: GPU:0 and GPU:1 do not work.",
             ],
@@ -431,7 +432,7 @@ def test_json_has_the_documented_keys(capsys, monkeypatch):
         first_cells = [line.split("|")[1] for line in table.splitlines() if "|" in line]
         return {key for cell in first_cells for key in re.findall(r"`(\w+)`", cell)}
 
-    assert set(found) == documented(of_report)
+    assert set(found) == documented(of_report) | {"berth", "command"}
     for one in found["devices"]:
         assert set(one) == documented(of_device)
 
@@ -442,7 +443,9 @@ def test_json_tells_what_was_found(capsys, monkeypatch):
     cpu, gpu, hidden = found.pop("devices")
     program = found.pop("program")
 
+    assert found.pop("berth") == __version__
     assert found == {
+        "command": "check",
         "verdict": "Yes, it computes on a simulated GPU: GPU:0.",
         "exit_code": 0,
         "computes_on": "GPU:0",

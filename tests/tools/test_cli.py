@@ -161,7 +161,7 @@ def test_top_shows_who_holds_what(capsys, in_use):
 
 def test_top_speaks_json(capsys, in_use):
     main(["top", "--json"])
-    [machine] = json.loads(capsys.readouterr().out)
+    [machine] = json.loads(capsys.readouterr().out)["machines"]
     assert (machine["name"], machine["simulated"]) == ("lab=2xT4:1GiB", True)
     [process] = machine["cards"][1]["processes"]
     assert process["nbytes"] == 799 * 2**20

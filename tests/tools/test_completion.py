@@ -24,7 +24,7 @@ OFFERED = {
     "berth completion |": "bash zsh fish",
     "berth completion z|": "zsh",
     "berth completion -|": "-h --help",
-    "berth top --|": "--help --json --watch",
+    "berth top --|": "--help --json --sim --watch",
     "berth top --watch --j|": "--json",
     "berth check --size |": FILES,
     "berth devices |": "-h --help --json --sim",

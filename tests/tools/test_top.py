@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
 import pytest
 from rich.table import Table
 
+from berth import __version__
 from berth.backends.ledger import Ledger
 from berth.backends.machine import Machine
 from berth.printable import printable, printable_line
@@ -41,6 +43,24 @@ def test_texts_and_tables_are_printed_without_orders_to_the_terminal(capsys):
     printed = capsys.readouterr().out
     assert "PWNED" in printed
     assert not set(printed) & set("\x1b\x07\x9b\u202e\u200b\r\x08")
+
+
+def test_one_machine_is_shown(capsys, ledgers):
+    """Also if it is not in use; and others are left out."""
+    ledger = Ledger.open(Machine.parse("1xT4:1GiB"), ledgers)
+    ledger.reserve(0, 2**20)
+    used = {}
+    for text in ("1 x t4:1GiB", "2xL4"):
+        assert main(["top", "--sim", text, "--json"]) == 0
+        printed = json.loads(capsys.readouterr().out)
+        assert (printed["command"], printed["berth"]) == ("top", __version__)
+        [machine] = printed["machines"]
+        used[machine["name"]] = [card["used_bytes"] for card in machine["cards"]]
+    assert main(["top", "--sim", "2xL5"]) == 2
+    ledger.close()
+    assert used.keys() == {"1xT4:1GiB", "2xL4"}
+    assert used["1xT4:1GiB"][0] >= 2**20
+    assert used["2xL4"] == [0, 0]
 
 
 def test_unreadable_ledger_is_left_out(capsys, ledgers):

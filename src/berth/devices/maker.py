@@ -206,7 +206,7 @@ class DeviceMaker:
         if not device.limit.is_default and made.limit.nbytes != device.limit.nbytes:
             self.log_once(
                 logging.WARNING,
-                f"{made.short_name} keeps its limit of {made.limit.nbytes >> 20} MB "
+                f"{made.short_name} keeps its limit of {made.limit.nbytes >> 20} MiB "
                 f"({made.limit.source}): what was asked for later "
                 f"({device.limit.source}) is ignored.",
             )

@@ -280,7 +280,7 @@ def _card_free(device: Device) -> int:
 
 
 def _raise_limit(device: Device, nbytes: int) -> Iterator[str]:
-    """Look for the least limit, in MB, under which the same tensors and this one fit."""
+    """Look for the least limit, in MiB, under which the same tensors and this one fit."""
     arena = device.arena
     low = arena.limit_bytes // MiB
     high = (_card_free(device) + arena.reserved_bytes) // MiB
@@ -297,7 +297,7 @@ def _raise_limit(device: Device, nbytes: int) -> Iterator[str]:
             high = middle
         else:
             low = middle
-    yield f"What is held now and this would fit together under a limit of {high} MB."
+    yield f"What is held now and this would fit together under a limit of {high} MiB."
 
 
 def _end_process(device: Device, nbytes: int) -> Iterator[str]:

@@ -62,7 +62,7 @@ def check_parts(device_type: str, parts: Sequence[LogicalDeviceConfiguration]) -
             )
         if part.memory_limit is not None and not _is_amount(part.memory_limit):
             raise ValueError(
-                f"memory_limit must be a number of MB, from 0 to {MAX_LIMIT_MB}, and not "
+                f"memory_limit must be a number of MiB, from 0 to {MAX_LIMIT_MB}, and not "
                 f"{part.memory_limit!r}."
             )
         if has_limit:

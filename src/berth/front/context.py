@@ -30,6 +30,7 @@ from berth.devices.devices import Choices, Devices
 from berth.devices.environment_defaults import is_switched_on, overridden
 from berth.devices.spec import DeviceSpecV2
 from berth.errors import BerthWarning, MachineSpecError, explain
+from berth.front.environment_check import suspicious_settings
 from berth.proto.message import Message
 from berth.public import public_v2
 from berth.run.threads import Pool, n_cores
@@ -262,6 +263,8 @@ class Context:
         self._note_other_gpus(env["CUDA_VISIBLE_DEVICES"])
         if self.switches.log_placement is None:
             self.switches.log_placement = self.logs_placement  # operations look there
+        for problem in suspicious_settings(self._environ, READ_ONCE):
+            warnings.warn(problem, BerthWarning, stacklevel=call_site().frames_up + 1)
         self._in_force, self._last_seen = env, ()
         self._warned = {}
         return devices

@@ -41,11 +41,11 @@ def fraction_limit(total_bytes: int, fraction: float) -> Limit:
 
 
 def system_reserve_limit(free_bytes: int, system_mb: int) -> Limit | None:
-    """Leave that many MB to the system, or None if there are not so many."""
+    """Leave that many MiB to the system, or None if there are not so many."""
     left = free_bytes - system_mb * MiB
     if left < 0:
         return None
-    return Limit(left, f"free memory less {system_mb} MB, as asked")
+    return Limit(left, f"free memory less {system_mb} MiB, as asked")
 
 
 def configured_limit(memory_limit_mb: float) -> Limit:

@@ -79,6 +79,9 @@ def command_parser() -> argparse.ArgumentParser:
             metavar="MACHINE",
             help="simulate a machine: 4xT4, or 2xA100-40GB,1xT4:8GiB",
         )
+    top.add_argument(
+        "--sim", metavar="MACHINE", help="show this simulated machine alone, in use or not"
+    )
     completion = commands.add_parser(
         "completion",
         help="print what a shell needs to complete berth's words",

@@ -58,7 +58,7 @@ def _check(args: argparse.Namespace) -> int:
 
     found = check(_context(args), args.size, report, busy)
     if args.json:
-        show_json(found.as_json())
+        show_json("check", found.as_json())
     return found.exit_code
 
 
@@ -69,32 +69,41 @@ def _completion(args: argparse.Namespace) -> int:
 
 def _devices(args: argparse.Namespace) -> int:
     report = devices_report.report(_context(args).devices)
-    return show_json(report.as_json()) if args.json else show(devices_report.draw(report))
+    return (
+        show_json("devices", report.as_json())
+        if args.json
+        else show(devices_report.draw(report))
+    )
 
 
 def _limits(args: argparse.Namespace) -> int:
     report = memory_report(_context(args).devices)
     if args.json:
-        return show_json(asdict(report))
+        return show_json("limits", asdict(report))
     print(printable(str(report)))
     return 0
 
 
 def _top(args: argparse.Namespace) -> int:
     directory = os.environ.get("BERTH_LEDGER_DIR") or None
+    only = None if args.sim is None else Machine.parse(args.sim)
+
+    def look(warn: Callable[[Exception], None]) -> list[top_report.MachineUse]:
+        return top_report.simulated_machines(directory, warn, only)
+
     if args.json:
-        return show_json([m.as_json() for m in top_report.simulated_machines(directory, _warn)])
+        return show_json("top", {"machines": [machine.as_json() for machine in look(_warn)]})
     if args.watch is None:
-        return show(top_report.draw(top_report.simulated_machines(directory, _warn)))
-    _watch(directory, args.watch)
+        return show(top_report.draw(look(_warn)))
+    _watch(look, args.watch)
 
 
-def _watch(directory: str | None, seconds: float) -> NoReturn:
+def _watch(look: Callable[..., list[top_report.MachineUse]], seconds: float) -> NoReturn:
     """Show who holds memory again and again, until we are interrupted."""
     console = new_console()
     if not console.file.isatty() or console.is_dumb_terminal:
         while True:  # a pipe gets one picture after the other
-            show(top_report.draw(top_report.simulated_machines(directory, _warn)))
+            show(top_report.draw(look(_warn)))
             print(end="", flush=True)
             time.sleep(seconds)
     from rich.console import Group  # noqa: PLC0415 - only people need it
@@ -103,7 +112,7 @@ def _watch(directory: str | None, seconds: float) -> NoReturn:
     with Live(console=console, screen=True, auto_refresh=False) as live:
         while True:
             problems: list[Exception] = []
-            machines = top_report.simulated_machines(directory, problems.append)
+            machines = look(problems.append)
             notes = [printable(f"{_NOT_SHOWN}{error}") for error in problems]
             live.update(Group(*top_report.draw(machines), *notes), refresh=True)
             time.sleep(seconds)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
 
+from berth import __version__
 from berth.printable import printable
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
 _LEAST_WIDTH = 80
-"""What tables are made for. On a narrower terminal their lines are wrapped, not cut."""
+"""What tables are made for. On a narrower terminal a row is shown as lines, a cell on each."""
 
 
 @contextmanager
@@ -53,13 +54,27 @@ def show(parts: Iterable[Any], to: TextIO | None = None) -> int:
     is spelled out. Only rich's own styles reach it.
     """
     console = new_console(to)
+    is_narrow = console.width < _LEAST_WIDTH
     console.width = max(console.width, _LEAST_WIDTH)
     with console.capture() as drawn:
-        for part in parts:
+        for whole in parts:
+            part = _as_lines(whole) if is_narrow and hasattr(whole, "columns") else whole
             is_text = isinstance(part, str)
             console.print(printable(part) if is_text else _Printable(part), soft_wrap=is_text)
     print(drawn.get(), end="", file=to)
     return 0
+
+
+def _as_lines(table: Any) -> str:
+    """Write a table as one block of lines for each row: the first cell, then the others."""
+    headers = [str(column.header) for column in table.columns]
+    width = max(map(len, headers))
+    lines: list[str] = []
+    for first, *others in zip(*(column.cells for column in table.columns), strict=True):
+        lines.append(str(first) or "-")
+        cells = zip(headers[1:], map(str, others), strict=True)
+        lines += [f"  {header:{width}}  {cell}" for header, cell in cells if cell]
+    return "\n".join(lines)
 
 
 class _Printable:
@@ -73,9 +88,9 @@ class _Printable:
             yield segment._replace(text=printable(segment.text))
 
 
-def show_json(data: Any) -> int:
-    """Print data to stdout, for programs."""
-    print(json.dumps(data, indent=2))
+def show_json(command: str, data: dict[str, Any]) -> int:
+    """Print a command's answer to stdout, for programs: an object that says which it is."""
+    print(json.dumps({"berth": __version__, "command": command, **data}, indent=2))
     return 0
 
 

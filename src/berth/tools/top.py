@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from berth.backends.base import ProcessInfo
 from berth.backends.ledger import list_ledgers
-from berth.backends.ledger_notes import LedgerInfo, process_on_card
+from berth.backends.ledger_notes import Holder, process_on_card
 from berth.backends.machine import Machine
 from berth.errors import MachineSpecError
 from berth.units import format_bytes
@@ -49,27 +49,30 @@ class MachineUse:
 
 
 def simulated_machines(
-    directory: str | None, warn: Callable[[Exception], None]
+    directory: str | None, warn: Callable[[Exception], None], only: Machine | None = None
 ) -> list[MachineUse]:
     """Look at the simulated machines that processes of this user have open.
 
-    Those whose ledgers cannot be read are left out, and `warn` is called with the error.
+    Those whose ledgers cannot be read are left out, and `warn` is called with the error. With
+    `only`, it is that machine alone, whether or not it is in use.
     """
     found = []
     for info in list_ledgers(directory, warn):
         try:
-            if info.holders:
-                found.append(_machine_use(info))
+            machine = Machine.parse(info.machine)
+            if info.holders and only in (None, machine):
+                found.append(_machine_use(machine, info.holders))
         except MachineSpecError as error:  # of another version, with other cards
             warn(error)
+    if only is not None and not found:
+        found = [_machine_use(only, ())]
     return found
 
 
-def _machine_use(info: LedgerInfo) -> MachineUse:
-    machine = Machine.parse(info.machine)
+def _machine_use(machine: Machine, holders: Sequence[Holder]) -> MachineUse:
     cards = []
     for slot, card in enumerate(machine.cards):
-        found = [process_on_card(holder, slot) for holder in info.holders]
+        found = [process_on_card(holder, slot) for holder in holders]
         processes = [process for process in found if process is not None]
         used = sum(process.nbytes for process in processes)
         model = card.profile.model
