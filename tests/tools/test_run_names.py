@@ -218,8 +218,8 @@ with tf1.Session() as other:
     other.runn()
 x = tf.constant(1.0)
 x.op.node_def.device, x.op.nodedef, x.op.node_def.devise
-def use(opaque):
-    return opaque.anything
+def use(config, x):
+    return config.anything, x.op.anything
 class Own:
     pass
 own = Own()

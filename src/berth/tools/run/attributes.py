@@ -79,6 +79,7 @@ class _Reader:
 
     def __init__(self, nodes: Sequence[ast.AST], path_of: PathOf) -> None:
         self._nodes, self._path_of = nodes, path_of
+        self._parameters = {id(inner) for node in nodes for inner in _uses_of_parameters(node)}
         self._bound: dict[str, type | None] = {}
         """The class of each name; None if it has several meanings, or an unknown one."""
         self._results: set[str] = set()
@@ -88,7 +89,7 @@ class _Reader:
             match node:
                 case ast.Name(id=name, ctx=ast.Store()) if id(node) not in read:
                     self._bound[name] = None
-                case ast.arg(arg=name) | ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
                     self._bound[name] = None
 
     def _read_binding(self, node: ast.AST) -> ast.Name | None:
@@ -118,7 +119,7 @@ class _Reader:
     def _class_of(self, node: ast.expr) -> type | None:
         """Return the class of an expression, if it is known."""
         if isinstance(node, ast.Name):
-            return self._bound.get(node.id)
+            return None if id(node) in self._parameters else self._bound.get(node.id)
         if isinstance(node, ast.Call):
             return self._class_of_call(node)
         if isinstance(node, ast.Attribute):
@@ -131,7 +132,8 @@ class _Reader:
     def _is_result(self, node: ast.expr) -> bool:
         """Tell whether an expression is the result of one of TensorFlow's functions."""
         if isinstance(node, ast.Name):
-            return node.id in self._results and self._bound.get(node.id) is None
+            is_parameter = id(node) in self._parameters
+            return node.id in self._results and not is_parameter
         if not isinstance(node, ast.Call) or not _is_named(node.func):
             return False
         return bool(self._path_of(node.func))
@@ -184,6 +186,15 @@ class _Reader:
             if _is_named(call) and self._path_of(call) in ("function", "compat.v2.function"):
                 return True
         return False
+
+
+def _uses_of_parameters(node: ast.AST) -> Iterator[ast.Name]:
+    """Find the names in a function that are its parameters, of which nothing is known."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+        parameters = {inner.arg for inner in ast.walk(node.args) if isinstance(inner, ast.arg)}
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Name) and inner.id in parameters:
+                yield inner
 
 
 def _is_named(node: ast.expr) -> bool:
