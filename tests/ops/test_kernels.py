@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from berth.ops.opdef import CATALOGUE, Access
-from tests.ops.calls import bind, bind_seen
+from tests.ops.calls import bind_seen
 from tests.ops.cases import EVERY, LARGE
 from tests.ops.formulas import FORMULAS, dtypes_of, operands
 from tests.ops.samples import Held, Slot
@@ -60,7 +60,7 @@ def prepare(case, arrays):
 
 
 def is_written(op, position):
-    return position == 0 and op.access in (Access.ASSIGN, Access.UPDATE)
+    return position < op.n_variables and op.access in (Access.ASSIGN, Access.UPDATE)
 
 
 def assert_equal(actual, expected):
@@ -116,11 +116,12 @@ def test_calls_see_what_inputs_hold_then(case):
 
 
 def peak_of(name, inputs, attrs):
-    (function, arguments), outputs = bind(CATALOGUE[name], inputs, attrs)
-    assert max(array.nbytes for array in (*inputs, *outputs)) >= LEAST
+    arrays = arrays_of(inputs)
+    run, outputs = prepare((name, inputs, attrs), arrays)
+    assert max(array.nbytes for array in (*arrays, *outputs)) >= LEAST
     tracemalloc.start()
     try:
-        function(*arguments)
+        run()
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

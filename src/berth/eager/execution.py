@@ -7,6 +7,7 @@ devices: the dispatch cache keeps it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any, NamedTuple, Protocol
 
 from berth.devices.device import Device
@@ -117,23 +118,26 @@ class VariableExecution:
         return self
 
     def run(self, tensors: Sequence[Any], attrs: Attrs) -> list[EagerTensor]:
-        """Read or write the variable of the first input; return the outputs."""
-        handle, *values = tensors
+        """Read or write the variables of the first inputs; return the outputs."""
+        n_variables = self._op.n_variables
+        handles, values = tensors[:n_variables], tensors[n_variables:]
+        handle = handles[0]
         access, device, transfers = self._op.access, self.device, self._runtime.transfers
-        transfers.check_open(handle)
+        for each in handles:
+            transfers.check_open(each)
         if access is Access.READ:
             if active_tapes():
                 watch_variable(handle)
             return [handle.read()]
-        arrays = transfers.gather(self._op, values, device, 1)
-        with handle.lock:
-            if access is not Access.QUERY:
-                handle.prepare_write(values[0].dims if access is Access.ASSIGN else None)
+        arrays = transfers.gather(self._op, values, device, n_variables)
+        with handle.lock if n_variables == 1 else _locked(handles):
+            for each in handles if access is not Access.QUERY else ():
+                each.prepare_write(values[0].dims if access is Access.ASSIGN else None)
             outputs, call = prepare(
                 self._op,
                 self._kernel,
                 self._target,
-                (handle.array, *arrays),
+                (*(each.array for each in handles), *arrays),
                 attrs,
                 self._types,
                 tensors,
@@ -147,3 +151,11 @@ class VariableExecution:
             EagerTensor(array, device, dtype.base_dtype)
             for array, (dtype, _) in zip(outputs, self._types, strict=True)
         ]
+
+
+def _locked(handles: Sequence[Any]) -> ExitStack:
+    """Lock several variables in one order, so that no two threads wait for each other."""
+    with ExitStack() as locks:
+        for handle in sorted(handles, key=id):
+            locks.enter_context(handle.lock)
+        return locks.pop_all()

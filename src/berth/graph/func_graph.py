@@ -233,7 +233,9 @@ class FuncGraph(Graph):
         is_write = access in _WRITES
         if is_write:
             self.effects.append(node)
-        return self._touches(variable_of(node.inputs[0]), node, is_write)
+        taken = node.inputs[: node.definition.n_variables]
+        touched = dict.fromkeys(map(variable_of, taken))
+        return [op for each in touched for op in self._touches(each, node, is_write)]
 
     def _touches(self, variable: Operation, node: Operation, is_write: bool) -> list[Operation]:
         """Say what a read or write of a variable comes after, and take note of it."""

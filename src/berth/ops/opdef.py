@@ -209,6 +209,7 @@ class OpDef:
         "is_stateful",
         "kernels",
         "large_samples",
+        "n_variables",
         "name",
         "perform",
         "samples",
@@ -247,7 +248,9 @@ class OpDef:
     perform: Perform | None
     """Does it on host arrays where nothing else tells the shapes of its outputs."""
     access: Access | None
-    """What it does to the variable that its first input stands for."""
+    """What it does to the variables that its first inputs stand for."""
+    n_variables: int
+    """How many inputs those are: an optimizer's update writes a variable and its slots."""
     flops: Callable[[Sequence[Typed], Sequence[Typed]], float] | None
     """About how many calculations it takes, given inputs and outputs, if many a byte."""
     gradient: Any
@@ -283,6 +286,7 @@ class OpDef:
         is_loop: bool = False,
         perform: Perform | None = None,
         access: Access | None = None,
+        n_variables: int = 1,
         flops: Callable[[Sequence[Typed], Sequence[Typed]], float] | None = None,
         gradient: Any = None,
         samples: Sequence[str] = (),
@@ -301,15 +305,13 @@ class OpDef:
         self.is_alias = is_alias
         self.is_metadata = is_metadata
         self.is_stateful = is_stateful
-        self.source = source
-        self.is_source = source is not None
+        self.source, self.is_source = source, source is not None
         self.is_identity = is_identity
         self.follow = follow
         self.is_loop, self.is_call = is_loop, follow is not None
-        self.perform = perform
-        self.access = access
-        self.flops = flops
-        self.gradient = gradient
+        self.perform, self.access = perform, access
+        self.n_variables = 0 if access is None else n_variables
+        self.flops, self.gradient = flops, gradient
         self.samples, self.large_samples = tuple(samples), tuple(large_samples)
         self.simple_type, self.type_position = self._one_type(), self._deciding_position()
         CATALOGUE[name] = self

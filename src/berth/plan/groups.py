@@ -167,16 +167,18 @@ def variable_inputs(op: Operation) -> list[Operation]:
     """List the operations whose variables this one takes.
 
     A handle is always taken as such, but by a call, whose subgraphs go to the variable. A
-    reference is one to operations that read or write through it, as their first input; to
-    all others it is a value like any.
+    reference is one to operations that read or write through it, as one of their first
+    inputs; to all others it is a value like any.
     """
     inputs = op.inputs
     if op.definition.is_call:
         return []
-    sources = [tensor.op for tensor in inputs if tensor.dtype is resource]
-    if op.definition.access is not None and inputs[0].dtype.is_ref:
-        sources.insert(0, inputs[0].op)
-    return sources
+    n_variables = op.definition.n_variables
+    return [
+        tensor.op
+        for position, tensor in enumerate(inputs)
+        if tensor.dtype is resource or (position < n_variables and tensor.dtype.is_ref)
+    ]
 
 
 def _carries(dtype: Any) -> bool:

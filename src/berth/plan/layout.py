@@ -105,9 +105,9 @@ def _keep_what_was_read(plan: Plan) -> None:
     the variable's."""
     writes: dict[Operation, list[int]] = {}
     for step in plan.steps:
-        variable = variable_behind(step)
-        if variable is not None and step.op.definition.access in _WRITES:
-            writes.setdefault(variable, []).append(step.position)
+        if step.op.definition.access in _WRITES:
+            for written in variables_behind(step):
+                writes.setdefault(written, []).append(step.position)
     for step in plan.steps:
         variable = variable_behind(step)
         if variable not in writes or step.op.definition.access in _WRITES or not step.outputs:
@@ -119,11 +119,18 @@ def _keep_what_was_read(plan: Plan) -> None:
             output.root = output
 
 
+def variables_behind(step: Step) -> list[Operation]:
+    """List the variables that a step reads or writes as such."""
+    found = (_variable_of(value) for value in step.inputs[: step.op.definition.n_variables])
+    return [variable for variable in found if variable is not None]
+
+
 def variable_behind(step: Step) -> Operation | None:
     """Return the variable whose memory a step's first input is, if it is one's."""
-    if not step.inputs or step.members:
-        return None
-    value = step.inputs[0]
+    return None if not step.inputs or step.members else _variable_of(step.inputs[0])
+
+
+def _variable_of(value: Value) -> Operation | None:
     while value.root is not value:
         value = value.root
     return value.variable
@@ -235,7 +242,8 @@ class _Workspace:
             wanted = [*scratch_types(step.kernel, step.inputs, types, attrs, n_threads)]
         scratch = []
         for dtype, dims in wanted:
-            value = Value(step.op.outputs[0], dtype, dims, step)
+            owner = (*step.op.outputs, *step.op.inputs)[0]  # an update may have no output
+            value = Value(owner, dtype, dims, step)
             value.device = step.device
             value.nbytes = value_bytes(value)
             scratch.append(value)

@@ -183,8 +183,9 @@ class _Specializer:
         if definition.is_call:
             self._call(op)
             return
-        if definition.access is not None and inputs[0].storage is Storage.FEED:
-            inputs[0] = self._written_before(op)
+        for position in range(definition.n_variables):
+            if inputs[position].storage is Storage.FEED:
+                inputs[position] = self._written_before(op, position)
         types = self._types(op, inputs)
         if types is None:
             return
@@ -203,11 +204,11 @@ class _Specializer:
             values.setdefault(tensor, output)  # unless it is fed
         self._add_step(step)
 
-    def _written_before(self, op: Operation) -> Value:
+    def _written_before(self, op: Operation, position: int) -> Value:
         """Return the variable whose reference an earlier part of the run gave."""
-        tensor = op.inputs[0]
+        tensor = op.inputs[position]
         if tensor.op not in self._known.done:
-            raise _not_a_variable(op)
+            raise _not_a_variable(op, position)
         variable = variable_of(tensor)
         self._add_source(variable)
         return self._values[variable.outputs[0]]
@@ -369,14 +370,14 @@ def _invalid(error: ValueError, op: Operation) -> InvalidArgumentError:
     return InvalidArgumentError(None, op, getattr(error, "at_run", str(error)))
 
 
-def _not_a_variable(op: Operation) -> InvalidArgumentError:
+def _not_a_variable(op: Operation, position: int) -> InvalidArgumentError:
     """Make the error for a variable that is fed, where it is to be written or asked about."""
-    tensor = op.inputs[0]
+    tensor = op.inputs[position]
     fed, wanted = tensor.dtype.base_dtype.type_string, tensor.dtype.type_string
     return InvalidArgumentError(
         None,
         op,
-        f"Input 0 of node {op.name} was passed {fed} from _arg_{tensor.op.name}_0_0:0 "
+        f"Input {position} of node {op.name} was passed {fed} from _arg_{tensor.op.name}_0_0:0 "
         f"incompatible with expected {wanted}.",
     )
 

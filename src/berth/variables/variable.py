@@ -131,8 +131,9 @@ class Variable(Writable, Operators):
         with graph.name_scope("Initializer"), graph.device(None):
             initial = self._converted(value() if is_function else value, dtype)
         for op in graph.ops[n_before:]:
-            if op.name.startswith(f"{scope}Initializer/"):
-                op.colocated_with = (*op.colocated_with, scope[:-1])
+            is_ours = op.name.startswith(f"{scope}Initializer/")
+            if is_ours and not op.colocated_with:  # a slot's are beside the slot's variable
+                op.colocated_with = (scope[:-1],)
         return initial
 
     def _converted(self, value: Any, dtype: DType | None) -> SymbolicTensor:

@@ -10,6 +10,7 @@ import numpy as np
 
 from berth.errors import InvalidArgumentError
 from berth.ops.arrays.array import identity
+from berth.ops.arrays.indexed_slices import IndexedSlices
 from berth.ops.builder import apply, current
 from berth.ops.compose import Composer, convert, is_eager, scope
 from berth.ops.opdef import (
@@ -108,7 +109,14 @@ def tuple(tensors: Any, control_inputs: Any = None, name: str | None = None) -> 
             return list(tensors)
         gate = group(*waits, *(control_inputs or ()))
         with cast(Composer, current()).control_dependencies([gate]):
-            return [None if tensor is None else identity(tensor) for tensor in tensors]
+            return [None if tensor is None else _passed_on(tensor) for tensor in tensors]
+
+
+def _passed_on(tensor: Any) -> Any:
+    """Return a tensor again, or the slices of a sparse gradient."""
+    if isinstance(tensor, IndexedSlices):
+        return tensor.mapped(_passed_on)
+    return identity(tensor, name="control_dependency")
 
 
 @public_v1("tuple")
