@@ -94,6 +94,7 @@ coverage: $(READY)
 parity: $(READY)
 	PYTHONPATH=bench:docs $(BIN)/python -m tests.parity.differential
 	PYTHONPATH=bench $(BIN)/python -m tests.parity.differential.device_strings
+	PYTHONPATH=bench $(BIN)/python -m tests.parity.differential.training
 
 bench: $(READY)
 	$(BIN)/python bench/memory.py

@@ -13,7 +13,7 @@ from berth.missing import load_lazily as _load_lazily
 
 # --- written by dev/make_api.py: make api
 # isort: split
-from berth.autodiff.backprop import gradients
+from berth.autodiff.backprop import AggregationMethod, gradients
 from berth.autodiff.custom_gradient import custom_gradient
 from berth.autodiff.tape import GradientTape
 from berth.control_flow.cond import case, cond, switch_case
@@ -184,6 +184,7 @@ from berth.variables.initializers import Zeros as zeros_initializer
 from berth.variables.variable import VariableAggregation, VariableSynchronization
 
 __all__ = [
+    "AggregationMethod",
     "Assert",
     "DType",
     "DeviceSpec",

@@ -13,7 +13,6 @@ LazyNames = dict[str, tuple[str, str]]
 """Names of a public module that are imported when they are first used: module, attribute."""
 
 _LAYERS = "Instead: variables, and the functions of tf.nn."
-_STEPS = "Instead: variable.assign_sub(rate * gradient)."
 _SAVING = "Instead: tf.train.Saver."
 _ARRAYS = "Instead: NumPy arrays, which every function takes."
 INSTEAD = {
@@ -31,7 +30,7 @@ INSTEAD = {
     "losses": "Instead: the functions of tf.nn.",
     "lookup": "",
     "metrics": "",
-    "optimizers": _STEPS,
+    "optimizers": "Instead: the optimizers of tf.compat.v1.train.",
     "profiler": "Instead: tf.RunMetadata and its timeline, in sessions.",
     "python_io": _ARRAYS,
     "saved_model": _SAVING,
@@ -48,12 +47,10 @@ def instead_of(path: str) -> str | None:
 
     The place of a name in TensorFlow 1's API under ``tf.compat.v1`` makes no difference.
 
-    >>> instead_of("train.AdamOptimizer") == instead_of("compat.v1.train.AdamOptimizer")
+    >>> instead_of("train.Saver") == instead_of("compat.v1.train.Saver")
     True
     """
     path = path.removeprefix("compat.v1.").removeprefix("compat.v2.")
-    if path.startswith("train.") and path.endswith("Optimizer"):
-        return _STEPS
     return INSTEAD.get(path)
 
 

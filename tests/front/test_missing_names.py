@@ -8,10 +8,9 @@ from berth.compat import v1
 
 MISSING = {
     "optimizer": (
-        lambda: v1.train.GradientDescentOptimizer,
-        "module 'berth.compat.v1.train' has no attribute 'GradientDescentOptimizer'\n"
-        "  berth does not have tf.train.GradientDescentOptimizer. "
-        "Instead: variable.assign_sub(rate * gradient).",
+        lambda: v1.train.GradientDescendOptimizer,
+        "module 'berth.compat.v1.train' has no attribute 'GradientDescendOptimizer'. Did you mean "
+        "'GradientDescentOptimizer'?",
     ),
     "saved model": (
         lambda: v1.saved_model,

@@ -264,7 +264,6 @@ def test_check_finds_what_would_fail(tmp_path, monkeypatch, capsys):
     ("name", "hint"),
     [
         ("train.Checkpoint", "Instead: tf.train.Saver."),
-        ("train.AdamOptimizer", "Instead: variable.assign_sub(rate * gradient)."),
         ("layers", "Instead: variables, and the functions of tf.nn."),
         ("relu", "berth has tf.{prefix}nn.relu."),
         ("matmull", "Did you mean '{prefix}matmul'?"),

@@ -108,6 +108,16 @@ def is_differentiable(tensor: Any) -> bool:
 # --- graphs -------------------------------------------------------------------------------
 
 
+@public("AggregationMethod")
+class AggregationMethod:
+    """How the gradients that meet at a tensor are added up; berth has one way, `add_n`."""
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
 @public("gradients")
 def gradients(
     ys: Any,
@@ -135,6 +145,11 @@ def gradients(
     unconnected = getattr(unconnected_gradients, "value", unconnected_gradients)
     if unconnected not in ("none", "zero"):
         raise ValueError(f"Unknown value for unconnected_gradients: {unconnected!r}")
+    if aggregation_method not in (None, 0, 1, 2):
+        raise ValueError(
+            f"Invalid `aggregation_method` specified {aggregation_method}. Accepted values are "
+            "[0, 1, 2]."
+        )
     graph = _graph_of([*_listed(ys), *_listed(xs)])
     with graph.as_default(), graph.name_scope(name):
         targets = [_target(graph, y, k) for k, y in enumerate(_listed(ys))]

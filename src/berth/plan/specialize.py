@@ -183,9 +183,9 @@ class _Specializer:
         if definition.is_call:
             self._call(op)
             return
-        for position in range(definition.n_variables):
-            if inputs[position].storage is Storage.FEED:
-                inputs[position] = self._written_before(op, position)
+        for k in range(definition.n_variables):
+            if inputs[k].storage is Storage.FEED:
+                inputs[k] = self._written_before(op, k)
         types = self._types(op, inputs)
         if types is None:
             return
@@ -209,8 +209,7 @@ class _Specializer:
         tensor = op.inputs[position]
         if tensor.op not in self._known.done:
             raise _not_a_variable(op, position)
-        variable = variable_of(tensor)
-        self._add_source(variable)
+        self._add_source(variable := variable_of(tensor))
         return self._values[variable.outputs[0]]
 
     def _call(self, op: Operation) -> None:

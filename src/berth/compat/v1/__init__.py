@@ -20,7 +20,7 @@ from berth.public import public_v1 as _public_v1
 
 # --- written by dev/make_api.py: make api
 # isort: split
-from berth.autodiff.backprop import gradients
+from berth.autodiff.backprop import AggregationMethod, gradients
 from berth.autodiff.custom_gradient import custom_gradient
 from berth.control_flow.cond import case, switch_case
 from berth.control_flow.cond import cond_v1 as cond
@@ -360,6 +360,7 @@ from berth.variables.variable import Variable, VariableAggregation, VariableSync
 
 __all__ = [
     "AUTO_REUSE",
+    "AggregationMethod",
     "Assert",
     "AttrValue",
     "ConfigProto",

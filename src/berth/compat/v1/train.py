@@ -35,9 +35,37 @@ from berth.train.checkpoints.checkpoint_state import (
 )
 from berth.train.cluster import ClusterSpec
 from berth.train.device_setter import replica_device_setter
+from berth.train.moving_averages import ExponentialMovingAverage
+from berth.train.optimizers.adadelta import AdadeltaOptimizer
+from berth.train.optimizers.adagrad import (
+    AdagradDAOptimizer,
+    AdagradOptimizer,
+    ProximalAdagradOptimizer,
+)
+from berth.train.optimizers.adam import AdamOptimizer
+from berth.train.optimizers.ftrl import FtrlOptimizer
+from berth.train.optimizers.gradient_descent import (
+    GradientDescentOptimizer,
+    ProximalGradientDescentOptimizer,
+)
+from berth.train.optimizers.momentum import MomentumOptimizer
+from berth.train.optimizers.optimizer import Optimizer
+from berth.train.optimizers.rmsprop import RMSPropOptimizer
 from berth.train.saving.meta_graph import export_meta_graph
 from berth.train.saving.saver import Saver
 from berth.train.saving.saver_def import SaverDef
+from berth.train.schedules import (
+    cosine_decay,
+    cosine_decay_restarts,
+    exponential_decay,
+    inverse_time_decay,
+    linear_cosine_decay,
+    natural_exp_decay,
+    noisy_linear_cosine_decay,
+    piecewise_constant,
+    polynomial_decay,
+)
+from berth.train.schedules import piecewise_constant as piecewise_constant_decay
 from berth.variables.global_step import (
     assert_global_step,
     create_global_step,
@@ -47,25 +75,40 @@ from berth.variables.global_step import (
 )
 
 __all__ = [
+    "AdadeltaOptimizer",
+    "AdagradDAOptimizer",
+    "AdagradOptimizer",
+    "AdamOptimizer",
     "BytesList",
     "ClusterDef",
     "ClusterSpec",
     "Example",
+    "ExponentialMovingAverage",
     "Feature",
     "FeatureList",
     "FeatureLists",
     "Features",
     "FloatList",
+    "FtrlOptimizer",
+    "GradientDescentOptimizer",
     "Int64List",
     "JobDef",
+    "MomentumOptimizer",
     "NewCheckpointReader",
+    "Optimizer",
+    "ProximalAdagradOptimizer",
+    "ProximalGradientDescentOptimizer",
+    "RMSPropOptimizer",
     "Saver",
     "SaverDef",
     "SequenceExample",
     "SummaryWriter",
     "assert_global_step",
     "checkpoint_exists",
+    "cosine_decay",
+    "cosine_decay_restarts",
     "create_global_step",
+    "exponential_decay",
     "export_meta_graph",
     "generate_checkpoint_state_proto",
     "get_checkpoint_mtimes",
@@ -73,10 +116,17 @@ __all__ = [
     "get_global_step",
     "get_or_create_global_step",
     "global_step",
+    "inverse_time_decay",
     "latest_checkpoint",
+    "linear_cosine_decay",
     "list_variables",
     "load_checkpoint",
     "load_variable",
+    "natural_exp_decay",
+    "noisy_linear_cosine_decay",
+    "piecewise_constant",
+    "piecewise_constant_decay",
+    "polynomial_decay",
     "remove_checkpoint",
     "replica_device_setter",
     "summary_iterator",

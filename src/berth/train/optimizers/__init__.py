@@ -1,0 +1,1 @@
+"""Optimizers of `tf.train`: they add operations that update variables by gradients."""
