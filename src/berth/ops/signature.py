@@ -11,6 +11,7 @@ import numpy as np
 from berth.dtypes import DType, int32, int64
 from berth.errors import InvalidArgumentError
 from berth.ops.attributes import at_once, not_among
+from berth.ops.compose import type_of
 from berth.ops.convert import dtype_of, to_array
 from berth.ops.convert_eager import to_array_eager
 from berth.ops.opdef import Argument, OpDef
@@ -47,11 +48,16 @@ def wanted_types(
     Where operations are computed at once (`is_now`), a plain value decides for those after
     it, whether they can have its type or not.
     """
+    if op.simple_type is not None and len(inputs) == len(op.arguments):
+        known = next(filter(None, map(type_of, inputs)), None)
+        if known is not None:  # by far the commonest: one type for all, and a tensor has it
+            return [(argument.name, known) for argument in op.arguments]
     spread = list(_spread(op, len(inputs)))
     bound: dict[str, DType] = {}
     for (_, argument), value in zip(spread, inputs, strict=True):
-        if isinstance(argument.type, str) and isinstance(getattr(value, "dtype", None), DType):
-            bound.setdefault(argument.type, value.dtype.base_dtype)
+        known = type_of(value)
+        if isinstance(argument.type, str) and known is not None:
+            bound.setdefault(argument.type, known)
     wanted: list[tuple[str, DType | None]] = []
     first: dict[str, Any] = {}
     """The first plain value where no tensor says the type: what follows becomes like it."""

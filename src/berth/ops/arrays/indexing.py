@@ -94,6 +94,9 @@ def getitem(tensor: Any, key: Any) -> Tensor:
     ):
         return boolean_mask(tensor, key)
     numbers = Numbers(key)
+    if is_eager():
+        parts = numbers.tensors()
+        return apply(STRIDED_SLICE, (tensor, *parts), numbers.masks, "strided_slice/")
     with scope("strided_slice") as inner:
         return apply(STRIDED_SLICE, (tensor, *numbers.tensors()), numbers.masks, inner)
 
