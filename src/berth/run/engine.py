@@ -103,6 +103,20 @@ class Engine:
             self._plans[request] = plan
         return Runner(plan, self.state, self._resources)
 
+    def run_part(
+        self, request: Request, done: frozenset[Operation], feeds: Sequence[Any]
+    ) -> list[Any]:
+        """Run a part of a partial run, without what has run before."""
+        with self._lock, no_collection():
+            placed = self._planner.placed(request)
+        runner = SegmentedRunner(
+            request, placed, self.state, self._resources, self._functional_ops, done
+        )
+        try:
+            return runner.run(feeds)
+        finally:
+            runner.release()
+
     def plan(self, request: Request) -> Plan:
         """Return the plan of a request; of its first part, if it is run in segments."""
         with self._lock:

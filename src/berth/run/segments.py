@@ -64,8 +64,11 @@ class SegmentedRunner:
         state: SessionState,
         resources: Resources,
         functional_ops: FunctionalOps,
+        done: frozenset[Operation] = frozenset(),
     ) -> None:
         self.request = request
+        self._done = done
+        """What ran before the request, and must not run again."""
         self.is_released = False
         self._placed = placed
         self._state = state
@@ -77,7 +80,7 @@ class SegmentedRunner:
 
     def run(self, feeds: Sequence[Any], run_stage: Any = None) -> list[Any]:
         """Run the request once; return the fetched values."""
-        progress = _Progress(self.request, feeds)
+        progress = _Progress(self.request, feeds, self._done)
         while True:
             segment = self._segment(progress)
             results: Sequence[Any] = ()
@@ -125,7 +128,7 @@ class SegmentedRunner:
     def first_plan(self) -> Plan:
         """Return the plan of the first segment."""
         zeros = [np.broadcast_to(0, feed.dims) for feed in self.request.feeds]
-        return self._segment(_Progress(self.request, zeros)).plan
+        return self._segment(_Progress(self.request, zeros, self._done)).plan
 
     def drop_idle(self) -> None:
         """Free the memory that no run is using."""
@@ -177,13 +180,15 @@ def _wanted_of(op: Operation, request: Request, blocked: Blocked) -> frozenset[i
 class _Progress:
     """How far one run has come."""
 
-    def __init__(self, request: Request, feeds: Sequence[Any]) -> None:
+    def __init__(
+        self, request: Request, feeds: Sequence[Any], done: frozenset[Operation]
+    ) -> None:
         self._request = request
         self._have = {f.tensor: array for f, array in zip(request.feeds, feeds, strict=True)}
         self._fed = frozenset(self._have)
         self._values: dict[SymbolicTensor, Any] = {}
         self._dims: dict[SymbolicTensor, Any] = {}
-        self._done: frozenset[Operation] = frozenset()
+        self._done = done
         self._n_segments = 0
 
     def key(self) -> Any:

@@ -7,7 +7,6 @@ it is closed. Any number of threads may run it at once.
 
 from __future__ import annotations
 
-import logging
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
@@ -36,6 +35,7 @@ from berth.session.device_attributes import DeviceAttributes
 from berth.session.ended import CLOSED, error_of_run
 from berth.session.feeds import feed_array, find_fed, read_feeds
 from berth.session.fetches import Fetches
+from berth.session.partial_run import PartialRun
 from berth.session.placement_log import PlacementLog
 from berth.session.run_metadata import RunMetadata
 from berth.session.step_stats import fill_metadata
@@ -43,7 +43,6 @@ from berth.session.step_stats import fill_metadata
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_log = logging.getLogger("berth")
 MAX_UNFED = 64
 
 
@@ -75,6 +74,7 @@ class BaseSession:
         self._unfed: LRUCache[Any, tuple[Fetches, RequestRunner]] = LRUCache(
             "fetches without feeds", MAX_UNFED
         )
+        self._partial_runs: dict[str, PartialRun] = {}
         self._finalizer = weakref.finalize(self, Engine.close, self._engine)
         self._finalizer.atexit = False  # a process that ends frees everything by itself
         program.sessions.add(self)
@@ -226,6 +226,29 @@ class BaseSession:
 
         return call if accept_options else call_without_options
 
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
+        """Declare the fetches and feeds of a run that is made in parts; return its handle."""
+        self._check_usable()
+        fed = [find_fed(key, self.graph) for key in feeds or ()]
+        started = PartialRun(self._engine, Fetches(fetches, self.graph), fed)
+        self._partial_runs[started.handle] = started
+        return started.handle
+
+    def partial_run(self, handle: str, fetches: Any, feed_dict: Any = None) -> Any:
+        """Continue a partial run with more feeds; return the values of its fetches."""
+        self._check_usable()
+        fetched = Fetches(fetches, self.graph)
+        feeds, arrays = read_feeds(feed_dict, self.graph) if feed_dict else ((), [])
+        started = self._partial_runs.get(handle)
+        if started is None:
+            raise InvalidArgumentError(
+                None, None, "Must run 'setup' before performing partial runs!"
+            )
+        result = fetched.build(started.run(fetched, feeds, arrays))
+        if started.is_over:
+            self._partial_runs.pop(handle, None)
+        return result
+
     # --- telling --------------------------------------------------------------------------
 
     def list_devices(self) -> list[DeviceAttributes]:
@@ -269,6 +292,7 @@ class BaseSession:
             self._gone = CLOSED
             self._retire()
         self._unfed.clear()
+        self._partial_runs.clear()
         self._finalizer()
 
     def _retire(self) -> None:
@@ -279,6 +303,7 @@ class BaseSession:
         was_gone = bool(self._gone)
         self._gone = f"This session cannot be used any more: its devices went by {reason}."
         self._unfed.clear()
+        self._partial_runs.clear()
         if not was_gone:
             self._retire()
         if to_parent:
@@ -317,42 +342,6 @@ class Session(BaseSession, Block["Session"]):
     def _finish(self, use: Use) -> None:
         use.end()
         self.close()
-
-
-@public_v1("InteractiveSession")
-class InteractiveSession(BaseSession):
-    """A session for a shell: the default session from its creation until it is closed."""
-
-    _n_active = 0
-
-    def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
-        if config is None:
-            config = ConfigProto()
-            config.gpu_options.allow_growth = self._grows_by_itself = True
-        elif isinstance(config, ConfigProto):
-            given, config = config, ConfigProto()
-            config.CopyFrom(given)
-        if isinstance(config, ConfigProto):
-            config.graph_options.place_pruned_graph = True
-        super().__init__(target, graph, config)
-        if InteractiveSession._n_active:
-            _log.error(
-                "An interactive session is already active. This can cause out-of-memory errors "
-                "or some other unexpected errors (due to the unpredictable timing of garbage "
-                "collection) in some cases. You must explicitly call "
-                "`InteractiveSession.close()` to release resources held by the other "
-                "session(s). Please use `tf.Session()` if you intend to productionize."
-            )
-        InteractiveSession._n_active += 1
-        self._use = Use()
-        if graph is not None:
-            builder.enter(self._use, graph)
-        enter_session(self._use, self)
-
-    def _retire(self) -> None:
-        # Sessions of a shell are closed in any order.
-        InteractiveSession._n_active -= 1
-        self._use.drop()
 
 
 def _check_arguments(target: Any, graph: Any, config: Any) -> None:

@@ -292,8 +292,9 @@ from berth.proto.config import (
     RunOptions,
 )
 from berth.proto.framework import AttrValue, GraphDef, NameAttrList, NodeDef
+from berth.session.interactive_session import InteractiveSession
 from berth.session.run_metadata import RunMetadata
-from berth.session.session import InteractiveSession, Session
+from berth.session.session import Session
 from berth.variables.assignment import (
     assign,
     assign_add,
