@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import itertools
 import os
 import shutil
 import tempfile
@@ -32,6 +33,16 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector pass over what pytest knows of thousands of tests."""
     gc.collect()
     gc.freeze()
+
+
+_n_tests = itertools.count(1)
+
+
+def pytest_runtest_logfinish() -> None:
+    """Let it pass over the reports of tests, too, which pytest keeps."""
+    if next(_n_tests) % 500 == 0:
+        gc.collect()
+        gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,7 +96,9 @@ class Program:
         shape = self.sizes.fixed[a % len(self.sizes.fixed)]
         with tf.control_dependencies(None):
             start = tf.constant(values(shape, DTYPES[b % 4], b))
-            variable = tf.Variable(start, use_resource=bool(c % 2))
+            # As in TensorFlow, GPUs have no variables of int32.
+            with tf.device("/cpu:0") if start.dtype == tf.int32 else nullcontext():
+                variable = tf.Variable(start, use_resource=bool(c % 2))
         self.variables.append(variable)
         self._last[variable] = [], []
 

@@ -28,7 +28,7 @@ def test_known_values_wait_too(device):
     """An operation that is computed beforehand, or not at all, still waits for others."""
     x = tf.placeholder(tf.float32, [None])
     with tf.device(device):
-        count = tf.Variable(0)
+        count = tf.Variable(0.0)
         with tf.control_dependencies([count.assign_add(1)]):
             known = [tf.constant(5), tf.identity(tf.constant([7])), tf.size(x), tf.no_op()]
     with tf.Session() as session:
@@ -40,7 +40,7 @@ def test_known_values_wait_too(device):
 
 def test_known_values_pass_waits_on():
     with tf.device("/gpu:0"):
-        count = tf.Variable(0)
+        count = tf.Variable(0.0)
     with tf.control_dependencies([count.assign_add(1)]):
         gate = tf.constant(1)
     with tf.control_dependencies([gate]):
@@ -87,7 +87,7 @@ def test_fed_placeholders_wait_for_nothing():
 
 def test_known_products_wait_too():
     with tf.device("/cpu:0"):
-        count = tf.Variable(0)
+        count = tf.Variable(0.0)
         with tf.control_dependencies([count.assign_add(1)]):
             product = tf.matmul([[2.0]], [[3.0]])
     with tf.Session() as session:
