@@ -764,6 +764,7 @@ if TYPE_CHECKING:
     from berth.compat.v1 import flags as flags
     from berth.compat.v1 import gfile as gfile
     from berth.compat.v1 import io as io
+    from berth.compat.v1 import layers as layers
     from berth.compat.v1 import logging as logging
     from berth.compat.v1 import python_io as python_io
     from berth.compat.v1 import summary as summary
@@ -774,6 +775,7 @@ _LAZY_MODULES = (
     "flags",
     "gfile",
     "io",
+    "layers",
     "logging",
     "python_io",
     "summary",
@@ -792,6 +794,7 @@ __all__ += [
     "gfile",
     "initializers",
     "io",
+    "layers",
     "linalg",
     "logging",
     "math",

@@ -1,0 +1,1 @@
+"""Layers of TensorFlow 1 (`tf.layers`): functions with variables, found again by scope."""
