@@ -12,7 +12,7 @@ from berth.errors import did_you_mean, explain
 LazyNames = dict[str, tuple[str, str]]
 """Names of a public module that are imported when they are first used: module, attribute."""
 
-_LAYERS = "Instead: variables, and the functions of tf.nn."
+_LAYERS = "Instead: tf.compat.v1.layers."
 _SAVING = "Instead: tf.train.Saver."
 _ARRAYS = "Instead: NumPy arrays, which every function takes."
 INSTEAD = {
@@ -22,19 +22,14 @@ INSTEAD = {
     "estimator": "",
     "experimental.numpy": "Instead: NumPy itself.",
     "feature_column": "",
-    "gfile": "Instead: open().",
     "image": _ARRAYS,
-    "io": _ARRAYS,
     "keras": _LAYERS,
-    "layers": _LAYERS,
     "losses": "Instead: the functions of tf.nn.",
     "lookup": "",
     "metrics": "",
     "optimizers": "Instead: the optimizers of tf.compat.v1.train.",
     "profiler": "Instead: tf.RunMetadata and its timeline, in sessions.",
-    "python_io": _ARRAYS,
     "saved_model": _SAVING,
-    "summary": "",
     "tpu": "",
     "train.Checkpoint": _SAVING,
     "train.CheckpointManager": _SAVING,

@@ -18,9 +18,10 @@ MISSING = {
         "  berth does not have tf.saved_model. Instead: tf.train.Saver.",
     ),
     "module": (
-        lambda: v1.layers,
-        "module 'berth.compat.v1' has no attribute 'layers'\n"
-        "  berth does not have tf.layers. Instead: variables, and the functions of tf.nn.",
+        lambda: v1.keras,
+        "module 'berth.compat.v1' has no attribute 'keras'\n"
+        "  berth does not have tf.keras. "
+        "Instead: tf.compat.v1.layers.",
     ),
     "misspelled": (
         lambda: v1.nn.rellu,

@@ -112,7 +112,7 @@ CHECKED = {
         "  there    tf.Session      p.py:2\n"
         "  missing  tf.contrib      p.py:3\n"
         "  missing  tf.reduce_summ  p.py:4  Did you mean 'reduce_sum'?\n"
-        "  missing  tf.keras        p.py:5, p.py:6  Instead: variables, and the functions of tf.nn.\n"
+        "  missing  tf.keras        p.py:5, p.py:6  Instead: tf.compat.v1.layers.\n"
         "berth has 1 of 4 names.\n",
     ),
     "many places": (
@@ -138,7 +138,7 @@ CHECKED = {
         "p.py runs with TensorFlow 2: it uses no name that only TensorFlow 1 has.\n"
         "  there    tf.python.client.device_lib  p.py:1\n"
         "  there    tf.python.client.timeline    p.py:1\n"
-        "  missing  tf.keras                     p.py:2  Instead: variables, and the functions of tf.nn.\n"
+        "  missing  tf.keras                     p.py:2  Instead: tf.compat.v1.layers.\n"
         "berth has 2 of 3 names.\n",
     ),
     "no TensorFlow": ("print(1)", 0, "p.py uses nothing of TensorFlow that can be seen in it.\n"),
@@ -264,7 +264,7 @@ def test_check_finds_what_would_fail(tmp_path, monkeypatch, capsys):
     ("name", "hint"),
     [
         ("train.Checkpoint", "Instead: tf.train.Saver."),
-        ("layers", "Instead: variables, and the functions of tf.nn."),
+        ("keras", "Instead: tf.compat.v1.layers."),
         ("relu", "berth has tf.{prefix}nn.relu."),
         ("matmull", "Did you mean '{prefix}matmul'?"),
     ],
@@ -407,7 +407,7 @@ MISSING = {
     "in a helper": (
         "import helper\nhelper.f()",
         "AttributeError: module 'tensorflow' has no attribute 'keras'\n"
-        "  helper.py:3 asks for tf.keras, which berth does not have. Instead: variables, and the functions of tf.nn.\n",
+        "  helper.py:3 asks for tf.keras, which berth does not have. Instead: tf.compat.v1.layers.\n",
     ),
 }  # fmt: skip
 

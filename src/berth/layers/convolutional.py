@@ -1,22 +1,16 @@
-"""Convolution layers: plain, separable and transposed."""
+"""Convolution layers, and what separable and transposed ones share with them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from berth.autodiff.backprop import gradients
 from berth.layers.base import InputSpec, Layer, check_choice, functional, sizes_of
 from berth.layers.pooling import ops_data_format
-from berth.ops.arrays.array import expand_dims, squeeze
-from berth.ops.arrays.filling import zeros
-from berth.ops.arrays.joining import stack
-from berth.ops.arrays.metadata import shape as shape_of
 from berth.ops.arrays.pad import pad
 from berth.ops.nn.bias import bias_add
-from berth.ops.nn.conv2d import conv2d_transpose_v1, conv2d_v1
+from berth.ops.nn.conv2d import conv2d_v1
 from berth.ops.nn.conv3d import conv3d_v1
 from berth.ops.nn.convolution import conv1d_v1
-from berth.ops.nn.depthwise import separable_conv2d_v1
 from berth.ops.shape import TensorShape
 from berth.public import public_v1
 from berth.variables.initializers_v1 import Zeros
@@ -24,7 +18,7 @@ from berth.variables.initializers_v1 import Zeros
 _PADDINGS = 'a list/tuple or one of "valid", "same" (or "causal", only for `Conv1D).'
 
 
-class _Convolution(Layer):
+class Convolution(Layer):
     """What all convolutions share: arguments, the kernel, bias and activation."""
 
     n_dims: int
@@ -144,7 +138,7 @@ class _Convolution(Layer):
 
 
 @public_v1("layers.Conv1D")
-class Conv1D(_Convolution):
+class Conv1D(Convolution):
     """1-D convolution layer: input of shape [batch, length, channels]."""
 
     n_dims = 1
@@ -169,7 +163,7 @@ class Conv1D(_Convolution):
 
 
 @public_v1("layers.Conv2D")
-class Conv2D(_Convolution):
+class Conv2D(Convolution):
     """2-D convolution layer: input of shape [batch, height, width, channels]."""
 
     n_dims = 2
@@ -186,7 +180,7 @@ class Conv2D(_Convolution):
 
 
 @public_v1("layers.Conv3D")
-class Conv3D(_Convolution):
+class Conv3D(Convolution):
     """3-D convolution layer: input of shape [batch, depth, height, width, channels]."""
 
     n_dims = 3
@@ -202,255 +196,6 @@ class Conv3D(_Convolution):
         )
 
 
-class _Transposed(_Convolution):
-    """A transposed convolution: the gradient of a convolution, as a layer."""
-
-    def __init__(
-        self,
-        filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
-        padding: str = "valid",
-        data_format: str = "channels_last",
-        activation: Any = None,
-        use_bias: bool = True,
-        kernel_initializer: Any = None,
-        bias_initializer: Any = Zeros(),  # noqa: B008
-        kernel_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        bias_constraint: Any = None,
-        trainable: bool = True,
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            filters,
-            kernel_size,
-            strides,
-            padding,
-            data_format,
-            1,
-            activation,
-            use_bias,
-            kernel_initializer,
-            bias_initializer,
-            kernel_regularizer,
-            bias_regularizer,
-            activity_regularizer,
-            kernel_constraint,
-            bias_constraint,
-            trainable,
-            name,
-            **kwargs,
-        )
-        self.input_spec = InputSpec(ndim=self.n_dims + 2)
-
-    def _kernel_shape(self, n_channels: int) -> tuple[int, ...]:
-        return (*self.kernel_size, self.filters, n_channels)
-
-    def _output_shape(self, inputs: Any) -> tuple[list[Any], list[int | None]]:
-        """Return the output's shape for the operation, and as far as it is known."""
-        known = inputs.shape.as_list()
-        sizes = shape_of(inputs)
-        first = 1 if self.data_format == "channels_last" else 2
-        lengths: list[Any] = []
-        for axis, (window, stride) in enumerate(
-            zip(self.kernel_size, self.strides, strict=True), first
-        ):
-            length = sizes[axis] if known[axis] is None else known[axis]
-            longer = max(window - stride, 0) if self.padding == "valid" else 0
-            lengths.append(length * stride + longer)
-        batch = sizes[0] if known[0] is None else known[0]
-        last = self.data_format == "channels_last"
-        whole = [batch, *lengths, self.filters] if last else [batch, self.filters, *lengths]
-        return whole, [size if isinstance(size, int) else None for size in whole]
-
-    def _convolved(self, inputs: Any) -> Any:
-        shape, known = self._output_shape(inputs)
-        outputs = self._transposed(inputs, stack(shape) if None in known else shape)
-        outputs.set_shape(known)
-        return outputs
-
-    def _transposed(self, inputs: Any, shape: Any) -> Any:
-        raise NotImplementedError
-
-
-@public_v1("layers.Conv2DTranspose")
-class Conv2DTranspose(_Transposed):
-    """Transposed 2-D convolution layer, sometimes called deconvolution."""
-
-    n_dims = 2
-
-    def _transposed(self, inputs: Any, shape: Any) -> Any:
-        return conv2d_transpose_v1(
-            inputs,
-            self.kernel,
-            shape,
-            self._with_channels(self.strides),
-            self.padding.upper(),
-            self._ops_format,
-        )
-
-
-@public_v1("layers.Conv3DTranspose")
-class Conv3DTranspose(_Transposed):
-    """Transposed 3-D convolution layer, sometimes called deconvolution."""
-
-    n_dims = 3
-
-    def _transposed(self, inputs: Any, shape: Any) -> Any:
-        # A convolution is linear: its gradient does not depend on where it is taken.
-        anywhere = zeros(shape, self.dtype)
-        convolved = conv3d_v1(
-            anywhere,
-            self.kernel,
-            self._with_channels(self.strides),
-            self.padding.upper(),
-            data_format=self._ops_format,
-        )
-        return gradients(convolved, anywhere, grad_ys=inputs)[0]
-
-
-class _Separable(_Convolution):
-    """A convolution of each channel, and then one of all channels at each point."""
-
-    def __init__(
-        self,
-        filters: int,
-        kernel_size: Any,
-        strides: Any = 1,
-        padding: str = "valid",
-        data_format: str = "channels_last",
-        dilation_rate: Any = 1,
-        depth_multiplier: int = 1,
-        activation: Any = None,
-        use_bias: bool = True,
-        depthwise_initializer: Any = None,
-        pointwise_initializer: Any = None,
-        bias_initializer: Any = Zeros(),  # noqa: B008
-        depthwise_regularizer: Any = None,
-        pointwise_regularizer: Any = None,
-        bias_regularizer: Any = None,
-        activity_regularizer: Any = None,
-        depthwise_constraint: Any = None,
-        pointwise_constraint: Any = None,
-        bias_constraint: Any = None,
-        trainable: bool = True,
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            filters,
-            kernel_size,
-            strides,
-            padding,
-            data_format,
-            dilation_rate,
-            activation,
-            use_bias,
-            None,
-            bias_initializer,
-            None,
-            bias_regularizer,
-            activity_regularizer,
-            None,
-            bias_constraint,
-            trainable,
-            name,
-            **kwargs,
-        )
-        self.depth_multiplier = depth_multiplier
-        self._depthwise = {
-            "initializer": depthwise_initializer,
-            "regularizer": depthwise_regularizer,
-            "constraint": depthwise_constraint,
-        }
-        self._pointwise = {
-            "initializer": pointwise_initializer,
-            "regularizer": pointwise_regularizer,
-            "constraint": pointwise_constraint,
-        }
-
-    def build(self, input_shape: Any) -> None:
-        n_channels = self._n_channels(input_shape)
-        deep = self.depth_multiplier * n_channels
-        self.depthwise_kernel = self.add_weight(
-            "depthwise_kernel",
-            shape=(*self.kernel_size, n_channels, self.depth_multiplier),
-            **self._depthwise,
-        )
-        self.pointwise_kernel = self.add_weight(
-            "pointwise_kernel",
-            shape=(*((1,) * self.n_dims), deep, self.filters),
-            **self._pointwise,
-        )
-        self._add_bias()
-        self.built = True
-
-
-@public_v1("layers.SeparableConv2D")
-class SeparableConv2D(_Separable):
-    """Depthwise separable 2-D convolution layer."""
-
-    n_dims = 2
-
-    def _convolved(self, inputs: Any) -> Any:
-        return separable_conv2d_v1(
-            inputs,
-            self.depthwise_kernel,
-            self.pointwise_kernel,
-            self._with_channels(self.strides),
-            self.padding.upper(),
-            rate=self.dilation_rate,
-            data_format=self._ops_format,
-        )
-
-
-@public_v1("layers.SeparableConv1D")
-class SeparableConv1D(_Separable):
-    """Depthwise separable 1-D convolution layer."""
-
-    n_dims = 1
-
-    def call(self, inputs: Any, **kwargs: Any) -> Any:
-        # One dimension is the second of two, of which the first has size 1.
-        is_last = self.data_format == "channels_last"
-        axis = 1 if is_last else 2
-        (stride,), (dilation,) = self.strides, self.dilation_rate
-        padding = self.padding.upper()
-        if self.padding == "causal":
-            before = dilation * (self.kernel_size[0] - 1)
-            sides = [[0, 0], [before, 0], [0, 0]] if is_last else [[0, 0], [0, 0], [before, 0]]
-            inputs, padding = pad(inputs, sides), "VALID"
-        outputs = separable_conv2d_v1(
-            expand_dims(inputs, axis),
-            expand_dims(self.depthwise_kernel, 0),
-            expand_dims(self.pointwise_kernel, 0),
-            self._with_channels((stride, stride)),
-            padding,
-            rate=(1, dilation),
-            data_format="NHWC" if is_last else "NCHW",
-        )
-        if self.bias is not None:
-            outputs = bias_add(outputs, self.bias, "NHWC" if is_last else "NCHW")
-        outputs = squeeze(outputs, [axis])
-        return outputs if self.activation is None else self.activation(outputs)
-
-
 conv1d = public_v1("layers.conv1d")(functional(Conv1D, "conv1d"))
 conv2d = public_v1("layers.conv2d")(functional(Conv2D, "conv2d"))
 conv3d = public_v1("layers.conv3d")(functional(Conv3D, "conv3d"))
-separable_conv1d = public_v1("layers.separable_conv1d")(
-    functional(SeparableConv1D, "separable_conv1d")
-)
-separable_conv2d = public_v1("layers.separable_conv2d")(
-    functional(SeparableConv2D, "separable_conv2d")
-)
-conv2d_transpose = public_v1("layers.conv2d_transpose")(
-    functional(Conv2DTranspose, "conv2d_transpose")
-)
-conv3d_transpose = public_v1("layers.conv3d_transpose")(
-    functional(Conv3DTranspose, "conv3d_transpose")
-)

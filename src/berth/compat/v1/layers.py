@@ -5,22 +5,7 @@ from berth.missing import explain_missing_names as _explain_missing_names
 # --- written by dev/make_api.py: make api
 # isort: split
 from berth.layers.base import InputSpec, Layer
-from berth.layers.convolutional import (
-    Conv1D,
-    Conv2D,
-    Conv2DTranspose,
-    Conv3D,
-    Conv3DTranspose,
-    SeparableConv1D,
-    SeparableConv2D,
-    conv1d,
-    conv2d,
-    conv2d_transpose,
-    conv3d,
-    conv3d_transpose,
-    separable_conv1d,
-    separable_conv2d,
-)
+from berth.layers.convolutional import Conv1D, Conv2D, Conv3D, conv1d, conv2d, conv3d
 from berth.layers.core import Dense, Dropout, Flatten, dense, dropout, flatten
 from berth.layers.normalization import BatchNormalization, batch_normalization
 from berth.layers.pooling import (
@@ -36,6 +21,18 @@ from berth.layers.pooling import (
     max_pooling1d,
     max_pooling2d,
     max_pooling3d,
+)
+from berth.layers.separable import (
+    SeparableConv1D,
+    SeparableConv2D,
+    separable_conv1d,
+    separable_conv2d,
+)
+from berth.layers.transposed import (
+    Conv2DTranspose,
+    Conv3DTranspose,
+    conv2d_transpose,
+    conv3d_transpose,
 )
 
 __all__ = [
