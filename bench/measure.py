@@ -185,6 +185,30 @@ def elementwise_fed(tf: Any) -> float:
             return seconds_per_call(lambda: sess.run(result, {fed: values}))
 
 
+def train_mlp(tf: Any) -> float:
+    """Time a training step of an MLP, 784 to 256 to 10, by Adam on batches of 128."""
+    with tf.Graph().as_default():
+        x, y = tf.placeholder(tf.float32, [128, 784]), tf.placeholder(tf.int32, [128])
+        layer = x
+        for name, n_in, n_out in (("hidden", 784, 256), ("logits", 256, 10)):
+            layer = tf.nn.relu(layer) if name == "logits" else layer
+            w = tf.get_variable(
+                f"{name}/w", initializer=random_floats(n_in, n_out) * 0.1 - 0.05
+            )
+            b = tf.get_variable(f"{name}/b", initializer=np.zeros(n_out, np.float32))
+            layer = tf.nn.bias_add(tf.matmul(layer, w), b)
+        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=layer)
+        loss = tf.reduce_mean(losses)
+        step = tf.train.AdamOptimizer(0.001).minimize(loss)
+        batch = {x: random_floats(128, 784), y: np.arange(128, dtype=np.int32) % 10}
+        with running(tf) as sess:
+            first = sess.run(loss, batch)
+            for _ in range(20):
+                sess.run(step, batch)
+            assert sess.run(loss, batch) < first
+            return seconds_per_call(lambda: sess.run([step, loss], batch))
+
+
 RUNS: dict[str, Case] = {
     "sess.run(variable + 1.0)": tiny_run,
     "sess.run(variable + fed scalar)": tiny_run_fed,
@@ -194,6 +218,7 @@ RUNS: dict[str, Case] = {
     "matmul 2048x2048": matmul,
     "6 elementwise ops, 4M floats": elementwise,
     "6 elementwise ops, 4M floats, fed": elementwise_fed,
+    "training step of an MLP, Adam": train_mlp,
 }
 
 

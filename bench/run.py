@@ -50,6 +50,7 @@ BARS = {
     "first run of 10,000 nodes": 0.15,
     "matmul 2048x2048": 1.05,
     "6 elementwise ops, 4M floats": 0.5,
+    "training step of an MLP, Adam": 0.5,
     ON_TWO_GPUS: 1.1,
 }
 IMPORTS_V1 = {

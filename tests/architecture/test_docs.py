@@ -41,7 +41,7 @@ def run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         ("how-to/choose-devices", 10),
         ("how-to/limit-memory", 6),
         ("how-to/debug-placement", 15),
-        ("how-to/train-on-several-gpus", 8),
+        ("how-to/train-on-several-gpus", 12),
         ("how-to/save-and-restore", 16),
         ("concepts/devices", 3),
         ("concepts/placement", 7),

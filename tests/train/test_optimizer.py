@@ -366,9 +366,9 @@ def test_large_variables_are_updated_in_slices(name):
         "Adagrad": lambda: tf.train.AdagradOptimizer(0.1),
     }[name]
     large = tf.get_variable("large", initializer=first)
-    ends = np.concatenate([first[:3], first[2**14 - 1 : 2**14 + 2], first[-3:]])
+    ends = np.concatenate([first[:3], first[2**15 - 1 : 2**15 + 2], first[-3:]])
     small = tf.get_variable("small", initializer=ends)
     step = make().minimize(tf.reduce_sum(large**2) + tf.reduce_sum(small**2))
     *_, whole, few = run(step, step, large, small)
-    got = np.concatenate([whole[:3], whole[2**14 - 1 : 2**14 + 2], whole[-3:]])
+    got = np.concatenate([whole[:3], whole[2**15 - 1 : 2**15 + 2], whole[-3:]])
     np.testing.assert_array_equal(got, few)

@@ -39,7 +39,7 @@ from berth.ops.shape import Dims, bracketed
 from berth.ops.state.variables import Write, check_type_of_update, dims_behind, written_type
 from berth.ops.training.rules import Rule
 
-SLICE = 2**14
+SLICE = 2**15
 """How many elements are updated at a time."""
 FEW = 2**16
 """Up to so many elements, one thread does it all."""
