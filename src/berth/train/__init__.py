@@ -23,12 +23,14 @@ from berth.train.checkpoints.checkpoint_reader import (
 )
 from berth.train.checkpoints.checkpoint_state import get_checkpoint_state, latest_checkpoint
 from berth.train.cluster import ClusterSpec
+from berth.train.coordinator import Coordinator
 from berth.train.moving_averages import ExponentialMovingAverage
 
 __all__ = [
     "BytesList",
     "ClusterDef",
     "ClusterSpec",
+    "Coordinator",
     "Example",
     "ExponentialMovingAverage",
     "Feature",

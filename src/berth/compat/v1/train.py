@@ -34,6 +34,7 @@ from berth.train.checkpoints.checkpoint_state import (
     update_checkpoint_state,
 )
 from berth.train.cluster import ClusterSpec
+from berth.train.coordinator import Coordinator, LooperThread
 from berth.train.device_setter import replica_device_setter
 from berth.train.moving_averages import ExponentialMovingAverage
 from berth.train.optimizers.adadelta import AdadeltaOptimizer
@@ -82,6 +83,7 @@ __all__ = [
     "BytesList",
     "ClusterDef",
     "ClusterSpec",
+    "Coordinator",
     "Example",
     "ExponentialMovingAverage",
     "Feature",
@@ -93,6 +95,7 @@ __all__ = [
     "GradientDescentOptimizer",
     "Int64List",
     "JobDef",
+    "LooperThread",
     "MomentumOptimizer",
     "NewCheckpointReader",
     "Optimizer",
