@@ -15,6 +15,7 @@ from berth.proto.framework import AttrValue, GraphDef, NodeDef, TensorShapeProto
 if TYPE_CHECKING:
     from berth.graph.operation import Operation
 
+_UNWRITABLE = "placeholder"
 PRODUCER = 2474
 """The version of GraphDefs that TensorFlow 2.21 writes."""
 
@@ -67,9 +68,12 @@ def shape_proto(dims: Dims | None) -> TensorShapeProto:
 
 def _fill(attr: AttrValue, value: Any) -> None:
     if isinstance(value, list | tuple):
+        items = [_written(item) for item in value]
+        if any(field == _UNWRITABLE for field, _ in items):
+            attr.placeholder = str(value)
+            return
         attr.list.SetInParent()
-        for item in value:
-            field, written = _written(item)
+        for field, written in items:
             getattr(attr.list, field).append(written)
         return
     field, written = _written(value)
@@ -82,7 +86,7 @@ def _written(value: Any) -> tuple[str, Any]:
         if isinstance(value, kind):
             return field, write(value)
     # What has no form outside of this process: the error of importing it names this.
-    return "placeholder", str(value)
+    return _UNWRITABLE, str(value)
 
 
 _FIELDS: dict[type, tuple[str, Callable[[Any], Any]]] = {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from berth.callsite import Mark
 from berth.dtypes import DType
+from berth.graph.attr_names import exchanged_attrs
 from berth.graph.default_session import session_for
 from berth.graph.device_scopes import DeviceScope
 from berth.graph.node_def import node_def
@@ -101,17 +102,20 @@ class Operation:
         return attrs[name]
 
     def all_attrs(self) -> dict[str, Any]:
-        """Return the attributes, with the types that the inputs imply, by name."""
+        """Return the attributes by TensorFlow's names, with the types that the inputs imply."""
         attrs = dict(self.attrs)
+        types_of_any: list[DType] = []
         for argument, tensors in self.arguments():
             if argument.type == ANYTHING:
-                continue  # its attribute is the list of their types
+                types_of_any = [tensor.dtype.base_dtype for tensor in tensors]
+                continue
             if isinstance(argument.type, str) and tensors:
                 attrs[argument.type] = tensors[0].dtype.base_dtype
             if argument.is_list:
                 attrs["N"] = len(tensors)
         if self.colocated_with:
             attrs["_class"] = [f"loc:@{name}".encode() for name in self.colocated_with]
+        attrs = exchanged_attrs(self.type, attrs, types_of_any, self.outputs)
         return dict(sorted(attrs.items()))
 
     def colocation_groups(self) -> list[bytes]:

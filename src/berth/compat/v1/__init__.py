@@ -66,6 +66,7 @@ from berth.functions.tensor_spec import TensorSpec
 from berth.graph.default_graph import get_default_graph, reset_default_graph
 from berth.graph.default_session import get_default_session
 from berth.graph.graph import Graph
+from berth.graph.import_graph_def import import_graph_def
 from berth.graph.keys import GraphKeys
 from berth.graph.operation import Operation
 from berth.graph.tensor_proto import make_ndarray, make_tensor_proto
@@ -292,6 +293,7 @@ from berth.proto.config import (
     RunOptions,
 )
 from berth.proto.framework import AttrValue, GraphDef, NameAttrList, NodeDef
+from berth.proto.meta_graph import MetaGraphDef
 from berth.session.interactive_session import InteractiveSession
 from berth.session.run_metadata import RunMetadata
 from berth.session.session import Session
@@ -537,6 +539,7 @@ __all__ = [
     "identity",
     "identity_n",
     "imag",
+    "import_graph_def",
     "initialize_all_variables",
     "initialize_local_variables",
     "initialize_variables",
@@ -743,7 +746,6 @@ _LAZY_NAMES: _LazyNames = {
     "Event": ("berth.summary.messages", "Event"),
     "HistogramProto": ("berth.summary.messages", "HistogramProto"),
     "LogMessage": ("berth.summary.messages", "LogMessage"),
-    "MetaGraphDef": ("berth.train.saving.meta_graph_def", "MetaGraphDef"),
     "SessionLog": ("berth.summary.messages", "SessionLog"),
     "Summary": ("berth.summary.messages", "Summary"),
     "SummaryMetadata": ("berth.summary.messages", "SummaryMetadata"),
@@ -756,7 +758,6 @@ if TYPE_CHECKING:
     from berth.summary.messages import SessionLog as SessionLog
     from berth.summary.messages import Summary as Summary
     from berth.summary.messages import SummaryMetadata as SummaryMetadata
-    from berth.train.saving.meta_graph_def import MetaGraphDef as MetaGraphDef
 # --- end
 
 if TYPE_CHECKING:

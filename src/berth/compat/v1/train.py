@@ -16,6 +16,7 @@ from berth.data.example import (
     SequenceExample,
 )
 from berth.proto.cluster import ClusterDef, JobDef
+from berth.proto.saver import SaverDef
 from berth.summary.events import summary_iterator
 from berth.summary.file_writer import FileWriter as SummaryWriter
 from berth.train.checkpoints.checkpoint_reader import (
@@ -52,9 +53,9 @@ from berth.train.optimizers.gradient_descent import (
 from berth.train.optimizers.momentum import MomentumOptimizer
 from berth.train.optimizers.optimizer import Optimizer
 from berth.train.optimizers.rmsprop import RMSPropOptimizer
+from berth.train.saving.import_meta_graph import import_meta_graph, write_graph
 from berth.train.saving.meta_graph import export_meta_graph
 from berth.train.saving.saver import Saver
-from berth.train.saving.saver_def import SaverDef
 from berth.train.schedules import (
     cosine_decay,
     cosine_decay_restarts,
@@ -119,6 +120,7 @@ __all__ = [
     "get_global_step",
     "get_or_create_global_step",
     "global_step",
+    "import_meta_graph",
     "inverse_time_decay",
     "latest_checkpoint",
     "linear_cosine_decay",
@@ -134,6 +136,7 @@ __all__ = [
     "replica_device_setter",
     "summary_iterator",
     "update_checkpoint_state",
+    "write_graph",
 ]
 # --- end
 

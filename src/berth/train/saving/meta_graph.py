@@ -14,10 +14,10 @@ from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
 from berth.proto.framework import GraphDef
 from berth.proto.message import Message
+from berth.proto.meta_graph import CollectionDef, MetaGraphDef
+from berth.proto.saver import SaverDef
 from berth.public import public_v1
 from berth.train.checkpoints.unfinished import replace_file
-from berth.train.saving.meta_graph_def import CollectionDef, MetaGraphDef
-from berth.train.saving.saver_def import SaverDef
 from berth.train.saving.variable_defs import variable_def
 from berth.variables.variable import Variable
 

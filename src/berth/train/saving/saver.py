@@ -11,13 +11,13 @@ from berth.errors import FailedPreconditionError, NotFoundError
 from berth.graph.default_graph import get_default_graph
 from berth.graph.keys import GraphKeys
 from berth.ops.compose import is_eager
+from berth.proto.saver import SaverDef
 from berth.public import public_v1
 from berth.session.session import BaseSession
 from berth.train.checkpoints.checkpoint_state import checkpoint_exists, write_checkpoint_state
 from berth.train.saving.kept_checkpoints import KeptCheckpoints
 from berth.train.saving.meta_graph import export_meta_graph
 from berth.train.saving.mismatches import check_restorable
-from berth.train.saving.saver_def import SaverDef
 from berth.train.saving.saver_graph import build_saver
 from berth.variables.variable import Variable
 

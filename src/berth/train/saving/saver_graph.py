@@ -21,8 +21,8 @@ from berth.ops.arrays.placeholders import placeholder_with_default
 from berth.ops.arrays.strings import string_join
 from berth.ops.flow.control import group
 from berth.ops.state.variables import ASSIGN, ASSIGN_HANDLE
+from berth.proto.saver import SaverDef
 from berth.train.saving.save_ops import MERGE, RESTORE, SAVE, SHARDED_FILENAME
-from berth.train.saving.saver_def import SaverDef
 from berth.variables.assignment import beside
 from berth.variables.variable import Variable
 

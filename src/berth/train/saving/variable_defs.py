@@ -5,7 +5,7 @@ from __future__ import annotations
 from berth.dtypes import resource
 from berth.graph.graph import Graph
 from berth.ops.opdef import variable_of
-from berth.train.saving.meta_graph_def import VariableDef
+from berth.proto.meta_graph import VariableDef
 from berth.variables.variable import (
     Variable,
     VariableAggregation,

@@ -10,11 +10,13 @@ from berth.data.tf_record import (
     TFRecordWriter,
     tf_record_iterator,
 )
+from berth.train.saving.import_meta_graph import write_graph
 
 __all__ = [
     "TFRecordCompressionType",
     "TFRecordOptions",
     "TFRecordWriter",
     "tf_record_iterator",
+    "write_graph",
 ]
 # --- end

@@ -14,8 +14,8 @@ from berth.proto.fields import (
 from berth.proto.framework import GraphDef
 from berth.proto.kinds import BYTES, FLOAT, INT64, STRING, EnumType
 from berth.proto.message import Message
+from berth.proto.saver import SaverDef
 from berth.public import public_v1
-from berth.train.saving.saver_def import SaverDef
 
 
 class CollectionDef(Message):
