@@ -67,7 +67,11 @@ every_case = pytest.mark.parametrize("case", EVERY, ids=lambda case: case[0])
 
 
 def test_every_operation_has_a_sample():
-    without = set(CATALOGUE) - {name for name, _, _ in EVERY}
+    # Those of files, queues and summaries are declared above ops/, and have tests of their own.
+    declared = {
+        name for name, op in CATALOGUE.items() if op.infer.__module__.startswith("berth.ops")
+    }
+    without = declared - {name for name, _, _ in EVERY}
     assert not without, "give these OpDefs `samples`, or a row in tests/ops/formulas.py"
 
 

@@ -51,7 +51,6 @@ def _summary_op(
     arguments: str,
     compute: Callable[..., Summary],
     types: dict[str, Sequence[DType]],
-    samples: Sequence[str],
 ) -> OpDef:
     """Define an operation that runs on the CPU and returns a serialized Summary."""
 
@@ -65,7 +64,6 @@ def _summary_op(
         types=types,
         kernels=host_only(bind),
         gradient=NOT_DIFFERENTIABLE,
-        samples=samples,
     )
 
 
@@ -193,45 +191,23 @@ def _text(tag: Any) -> str:
     return bytes(tag.item()).decode(errors="replace")
 
 
-_TAG = "text('a').reshape(())"
-SCALAR = _summary_op(
-    "ScalarSummary",
-    "tags:string values:T",
-    _scalar_summary,
-    {"T": REAL},
-    (f"{_TAG}, f(1).reshape(())",),
-)
+SCALAR = _summary_op("ScalarSummary", "tags:string values:T", _scalar_summary, {"T": REAL})
 HISTOGRAM = _summary_op(
-    "HistogramSummary",
-    "tag:string values:T",
-    _histogram_summary,
-    {"T": REAL},
-    (f"{_TAG}, f(3)",),
+    "HistogramSummary", "tag:string values:T", _histogram_summary, {"T": REAL}
 )
 IMAGE = _summary_op(
-    "ImageSummary",
-    "tag:string tensor:T",
-    _image_summary,
-    {"T": (uint8, uint16, *FLOATING)},
-    (f"{_TAG}, f(1, 2, 2, 3), max_images=1",),
+    "ImageSummary", "tag:string tensor:T", _image_summary, {"T": (uint8, uint16, *FLOATING)}
 )
 AUDIO = _summary_op(
-    "AudioSummaryV2",
-    "tag:string tensor:float32 sample_rate:float32",
-    _audio_summary,
-    {},
-    (f"{_TAG}, f(1, 4), f(1).reshape(()) + 9, max_outputs=1",),
+    "AudioSummaryV2", "tag:string tensor:float32 sample_rate:float32", _audio_summary, {}
 )
 TENSOR = _summary_op(
     "TensorSummaryV2",
     "tag:string tensor:T serialized_summary_metadata:string",
     _tensor_summary,
     {"T": ALL},
-    (f"{_TAG}, f(2), text('').reshape(())",),
 )
-MERGE = _summary_op(
-    "MergeSummary", "inputs:string*", _merge_summary, {}, ("text('').reshape(())",)
-)
+MERGE = _summary_op("MergeSummary", "inputs:string*", _merge_summary, {})
 
 
 # --- functions ------------------------------------------------------------------------------
