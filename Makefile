@@ -95,6 +95,7 @@ parity: $(READY)
 	PYTHONPATH=bench:docs $(BIN)/python -m tests.parity.differential
 	PYTHONPATH=bench $(BIN)/python -m tests.parity.differential.device_strings
 	PYTHONPATH=bench $(BIN)/python -m tests.parity.differential.training
+	PYTHONPATH=bench $(BIN)/python -m tests.parity.differential.checkpoints
 
 bench: $(READY)
 	$(BIN)/python bench/memory.py

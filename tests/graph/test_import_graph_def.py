@@ -158,3 +158,15 @@ def test_attributes_of_every_kind_come_back(graph):
         )
         after = {op.name: op.all_attrs() for op in other.get_operations()}
     assert repr(after) == repr(before)
+
+
+def test_left_out_attributes_have_defaults(graph):
+    """As in graphs that TensorFlow exports with ``strip_default_attrs``."""
+    graph_def = tf.GraphDef()
+    for name in ("a", "b"):
+        graph_def.node.add(name=name, op="Placeholder").attr["dtype"].type = 1
+    graph_def.node.add(name="m", op="MatMul", input=["a", "b"]).attr["T"].type = 1
+    [product] = tf.import_graph_def(graph_def, return_elements=["m:0"])
+    with tf.Session() as sess:
+        fed = {"import/a:0": [[1, 2]], "import/b:0": [[3], [4]]}
+        assert sess.run(product, fed).tolist() == [[11]]

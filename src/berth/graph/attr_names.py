@@ -6,7 +6,10 @@ Graphs are exchanged with TensorFlow, which wants all attributes of a node, and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from berth.graph.operation import Operation
 
 _SCATTERS = ("Add", "Div", "Max", "Min", "Mul", "Sub", "Update")
 _RENAMED: dict[str, dict[str, str]] = {
@@ -38,12 +41,13 @@ _UNKNOWN = {
 
 
 def exchanged_attrs(
-    op_type: str, attrs: Mapping[str, Any], input_types: Sequence[Any], outputs: Sequence[Any]
+    node: Operation, attrs: Mapping[str, Any], input_types: Sequence[Any]
 ) -> dict[str, Any]:
     """Return the attributes of a node as TensorFlow names them.
 
     `input_types` are the types of the tensors of an argument that takes any.
     """
+    op_type = node.type
     renamed, unknown = _RENAMED.get(op_type, {}), _UNKNOWN.get(op_type, ())
     exchanged = {
         renamed.get(name, name): value for name, value in attrs.items() if name not in unknown
@@ -51,7 +55,9 @@ def exchanged_attrs(
     if op_type in _TYPE_LISTS:
         exchanged[_TYPE_LISTS[op_type]] = list(input_types)
     if op_type == "ReadVariableOp":
-        exchanged["dtype"] = outputs[0].dtype
+        exchanged["dtype"] = node.outputs[0].dtype
+    if op_type == "VarHandleOp":  # without a name, all variables would be one
+        exchanged.setdefault("shared_name", node.name)
     return exchanged
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from berth.dtypes import DType, as_dtype
 from berth.errors import NotFoundError, did_you_mean
+from berth.graph.attr_defaults import DEFAULTS
 from berth.graph.attr_names import own_attrs
 from berth.graph.default_graph import get_default_graph
 from berth.graph.graph import Graph
@@ -239,9 +240,8 @@ def _attrs(node: NodeDef, definition: OpDef) -> dict[str, Any]:
     implied = {argument.type for argument in definition.arguments}
     if any(argument.is_list for argument in definition.arguments):
         implied.add("N")
-    return {
-        name: value for name, value in own_attrs(node.op, values).items() if name not in implied
-    }
+    known = {**DEFAULTS.get(node.op, {}), **own_attrs(node.op, values)}
+    return {name: value for name, value in known.items() if name not in implied}
 
 
 def attr_of(value: AttrValue) -> Any:

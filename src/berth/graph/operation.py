@@ -115,7 +115,7 @@ class Operation:
                 attrs["N"] = len(tensors)
         if self.colocated_with:
             attrs["_class"] = [f"loc:@{name}".encode() for name in self.colocated_with]
-        attrs = exchanged_attrs(self.type, attrs, types_of_any, self.outputs)
+        attrs = exchanged_attrs(self, attrs, types_of_any)
         return dict(sorted(attrs.items()))
 
     def colocation_groups(self) -> list[bytes]:

@@ -153,6 +153,18 @@ def test_what_tensorflow_sharded_is_restored(graph):
         assert values_of(sess, [w, b]) == [[0, 1, 2, 3], 7]
 
 
+def test_paths_of_cloud_storage_are_recognized(graph):
+    """As TensorFlow's sharded savers do, whose graphs can be imported."""
+    graph_def = tf.GraphDef()
+    node = graph_def.node.add(name="m", op="StaticRegexFullMatch", input=["x"])
+    node.attr["pattern"].s = b"^s3://.*"
+    paths = tf.constant(["s3://bucket/m", "/folder/s3://m"])
+    graph_def.node.add(name="x", op="Placeholder").attr["dtype"].type = 7
+    [matches] = tf.import_graph_def(graph_def, {"x": paths}, ["m:0"])
+    with tf.Session() as sess:
+        assert sess.run(matches).tolist() == [True, False]
+
+
 # --- which are kept ------------------------------------------------------------------------------
 
 

@@ -7,13 +7,14 @@ there when they are assigned.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from berth.dtypes import string
+from berth.dtypes import bool_, string
 from berth.errors import InvalidArgumentError, NotFoundError, OpError, explain
 from berth.ops.opdef import (
     NOT_DIFFERENTIABLE,
@@ -85,6 +86,31 @@ SHARDED_FILENAME = OpDef(
     kernels=host_only(_bind_filename),
     gradient=NOT_DIFFERENTIABLE,
 )
+
+
+def _match_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    return ((bool_, inputs[0].dims),)
+
+
+def _bind_match(launch: Launch) -> Call:
+    pattern = re.compile(launch.attrs["pattern"].encode())
+    return _write_matches, (pattern, launch.inputs[0], launch.outputs[0])
+
+
+def _write_matches(pattern: re.Pattern[bytes], texts: Any, out: Any) -> None:
+    flat = out.reshape(-1)
+    for position, text in enumerate(texts.reshape(-1).tolist()):
+        flat[position] = pattern.fullmatch(text) is not None
+
+
+FULL_MATCH = OpDef(
+    "StaticRegexFullMatch",
+    "input:string",
+    _match_type,
+    kernels=host_only(_bind_match),
+    gradient=NOT_DIFFERENTIABLE,
+)
+"""How TensorFlow's sharded savers tell storage in a cloud, which has no folders."""
 
 
 def _bind_merge(launch: Launch) -> Call:
