@@ -12,6 +12,7 @@ import importlib
 import json
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -209,6 +210,24 @@ def train_mlp(tf: Any) -> float:
             return seconds_per_call(lambda: sess.run([step, loss], batch))
 
 
+def save_and_restore(tf: Any) -> float:
+    """Time a checkpoint of ten variables of 10 MB: saved over the last one, and restored."""
+    with tf.Graph().as_default(), tempfile.TemporaryDirectory() as folder:
+        variables = [tf.get_variable(f"v{n}", [2500, 1000]) for n in range(10)]
+        saver = tf.train.Saver()
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            before = sess.run(variables[0])
+
+            def both() -> None:
+                path = saver.save(sess, f"{folder}/model", write_meta_graph=False)
+                saver.restore(sess, path)
+
+            seconds = seconds_per_call(both)
+            assert (sess.run(variables[0]) == before).all()
+            return seconds
+
+
 RUNS: dict[str, Case] = {
     "sess.run(variable + 1.0)": tiny_run,
     "sess.run(variable + fed scalar)": tiny_run_fed,
@@ -219,6 +238,7 @@ RUNS: dict[str, Case] = {
     "6 elementwise ops, 4M floats": elementwise,
     "6 elementwise ops, 4M floats, fed": elementwise_fed,
     "training step of an MLP, Adam": train_mlp,
+    "checkpoint of 100 MB, saved and restored": save_and_restore,
 }
 
 

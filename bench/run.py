@@ -51,6 +51,7 @@ BARS = {
     "matmul 2048x2048": 1.05,
     "6 elementwise ops, 4M floats": 0.5,
     "training step of an MLP, Adam": 0.5,
+    "checkpoint of 100 MB, saved and restored": 1.5,
     ON_TWO_GPUS: 1.1,
 }
 IMPORTS_V1 = {
