@@ -170,3 +170,11 @@ def test_left_out_attributes_have_defaults(graph):
     with tf.Session() as sess:
         fed = {"import/a:0": [[1, 2]], "import/b:0": [[3], [4]]}
         assert sess.run(product, fed).tolist() == [[11]]
+
+
+def test_conditions_and_loops_stay_in_their_process(graph):
+    tf.cond(tf.constant(True), lambda: tf.constant(1.0), lambda: tf.constant(2.0), name="c")
+    with pytest.raises(
+        errors.UnimplementedError, match="'subgraphs' of StatelessIf cannot be imported"
+    ):
+        tf.import_graph_def(graph.as_graph_def())

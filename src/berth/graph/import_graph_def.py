@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from berth.dtypes import DType, as_dtype
-from berth.errors import NotFoundError, did_you_mean
+from berth.errors import NotFoundError, UnimplementedError, did_you_mean
 from berth.graph.attr_defaults import DEFAULTS
 from berth.graph.attr_names import own_attrs
 from berth.graph.default_graph import get_default_graph
@@ -234,6 +234,15 @@ def _sources(node: NodeDef) -> list[str]:
 
 def _attrs(node: NodeDef, definition: OpDef) -> dict[str, Any]:
     """Return the attributes of a node, without those that its inputs imply."""
+    for name, value in node.attr.items():
+        if value.WhichOneof("value") in ("placeholder", "func"):
+            raise UnimplementedError(
+                None,
+                None,
+                f"Node '{node.name}': the attribute '{name}' of {node.op} cannot be imported: "
+                "graphs within operations (tf.cond, tf.while_loop, functions) and Python's "
+                "functions stay in the process that made them.",
+            )
     values = {
         name: attr_of(value) for name, value in node.attr.items() if not name.startswith("_")
     }
@@ -274,6 +283,4 @@ _READERS: dict[str, Any] = {
     "type": as_dtype,
     "shape": _shape,
     "tensor": lambda proto: frozen(make_ndarray(proto)),
-    "placeholder": str,
-    "func": lambda function: function,
 }

@@ -102,3 +102,25 @@ def test_graphs_are_written_in_both_formats(graph, tmp_path):
     assert Path(path).read_text() == str(graph.as_graph_def())
     path = tf.train.write_graph(graph.as_graph_def(), tmp_path, "g.pb", as_text=False)
     assert tf.GraphDef.FromString(Path(path).read_bytes()) == graph.as_graph_def()
+
+
+def test_training_goes_on_from_a_meta_graph(graph, tmp_path):
+    x = tf.placeholder(tf.float32, [None, 2], name="x")
+    w = tf.Variable([[1.0], [2.0]], name="w")
+    b = tf.Variable([0.5], name="b", use_resource=True)
+    loss = tf.reduce_mean(tf.square(tf.matmul(x, w) + b))
+    step = tf.train.get_or_create_global_step()
+    train = tf.train.AdamOptimizer(0.1).minimize(loss, global_step=step)
+    tf.add_to_collection("run", train)
+    tf.add_to_collection("run", loss)
+    saver, fed = tf.train.Saver(), {"x:0": [[1, 2], [3, 4]]}
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(train, fed)
+        path = saver.save(sess, tmp_path / "m", global_step=step)
+        expected = [sess.run([train, loss], fed)[1] for _ in range(3)]
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.train.import_meta_graph(f"{path}.meta").restore(sess, path)
+        found = [sess.run(tf.get_collection("run"), fed)[1] for _ in range(3)]
+        assert sess.run("global_step:0") == 4
+    assert found == expected
