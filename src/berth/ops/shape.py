@@ -228,7 +228,8 @@ class TensorShape:
 
     def assert_is_compatible_with(self, other: Any) -> None:
         """Raise ValueError unless one tensor could have both shapes."""
-        merge(self.dims_or_none, read_dims(other))
+        if not self.is_compatible_with(other):
+            raise ValueError(f"Shapes {self} and {TensorShape(other)} are incompatible")
 
     def concatenate(self, other: Any) -> TensorShape:
         """Return this shape followed by another."""

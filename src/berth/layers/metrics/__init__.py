@@ -1,0 +1,1 @@
+"""Metrics (`tf.metrics`): numbers over many batches, which local variables accumulate."""
