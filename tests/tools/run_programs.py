@@ -28,7 +28,7 @@ def start(
     return subprocess.Popen(
         command,
         cwd=folder,
-        env=_environ_of(folder, environ or {}),
+        env=environ_of(folder, environ or {}),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -36,7 +36,7 @@ def start(
     )
 
 
-def _environ_of(folder: Path, environ: dict[str, str]) -> dict[str, str]:
+def environ_of(folder: Path, environ: dict[str, str]) -> dict[str, str]:
     ledgers = folder / ".ledgers"
     ledgers.mkdir(mode=0o700, exist_ok=True)
     return {**ENVIRON, "BERTH_LEDGER_DIR": str(ledgers), **environ}
@@ -55,7 +55,7 @@ def end(process: subprocess.Popen[str], stdin: str = "") -> Ended:
 
 def berth(folder: Path, *words: str, stdin: str = "", **environ: str) -> Ended:
     """Run `berth` with these words in a folder, without the start of an interpreter."""
-    return run([BERTH[1], *words], _environ_of(folder, environ), folder, stdin)
+    return run([BERTH[1], *words], environ_of(folder, environ), folder, stdin)
 
 
 def python(*words: str) -> list[str]:
