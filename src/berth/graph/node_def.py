@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from berth.dtypes import DType
+from berth.graph.exchanged_nodes import nodes_of
 from berth.graph.tensor_proto import make_tensor_proto
 from berth.ops.shape import Dims, TensorShape
 from berth.proto.framework import AttrValue, GraphDef, NodeDef, TensorShapeProto
@@ -21,10 +22,17 @@ PRODUCER = 2474
 
 
 def graph_def(ops: Iterable[Operation]) -> GraphDef:
-    """Describe operations in the order given."""
+    """Describe operations in the order given, in TensorFlow's own operations."""
     graph = GraphDef(versions={"producer": PRODUCER})
     for op in ops:
-        fill_node_def(graph.node.add(), op)
+        nodes = nodes_of(op, input_names(op))
+        if nodes is None:
+            fill_node_def(graph.node.add(), op)
+            continue
+        for name, kind, inputs, attrs in nodes:
+            node = graph.node.add(name=name, op=kind, input=inputs, device=op.device)
+            for key, value in attrs.items():
+                _fill(node.attr[key], value)
     return graph
 
 

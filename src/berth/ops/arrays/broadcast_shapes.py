@@ -86,3 +86,53 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     [2, 3]
     """
     return apply(BROADCAST_ARGS, (shape_x, shape_y), {})
+
+
+def _reduced_axes(x: Sequence[int], y: Sequence[int]) -> tuple[list[int], list[int]]:
+    """List the axes of the common shape over which the gradient of each of two is summed.
+
+    An axis of size 1 in both is listed for both, unless the shapes are equal: as in TensorFlow.
+    """
+    if list(x) == list(y):
+        return [], []
+    rank = max(len(x), len(y))
+    wide_x, wide_y = ([*[1] * (rank - len(sizes)), *sizes] for sizes in (x, y))
+    if any(a != b and 1 not in (a, b) for a, b in zip(wide_x, wide_y, strict=True)):
+        raise ValueError(f"Incompatible shapes: [{_listed(x)}] vs. [{_listed(y)}]")
+    first, second = ([i for i, n in enumerate(sizes) if n == 1] for sizes in (wide_x, wide_y))
+    return first, second
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    return ",".join(str(int(size)) for size in sizes)
+
+
+def _axes_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
+    dtype = inputs[0].dtype.base_dtype
+    values = [tensor.value for tensor in inputs]
+    if any(value is None for value in values):
+        return ((dtype, (None,)), (dtype, (None,)))
+    return tuple((dtype, (len(axes),)) for axes in _reduced_axes(*values))
+
+
+def _bind_axes(launch: Launch) -> Call:
+    return _write_axes, (_reduced_axes(*launch.inputs), tuple(launch.outputs))
+
+
+def _write_axes(axes: tuple[list[int], list[int]], outputs: Sequence[Any]) -> None:
+    for out, found in zip(outputs, axes, strict=True):
+        out[...] = found
+
+
+BROADCAST_GRADIENT_ARGS = OpDef(
+    "BroadcastGradientArgs",
+    "s0:T s1:T",
+    _axes_type,
+    types={"T": INDEX},
+    kernels=all_devices(_bind_axes, INDEX),
+    host_inputs=(0, 1),
+    shape_inputs=(0, 1),
+    gradient=NOT_DIFFERENTIABLE,
+    samples=("i(2, 1), i(3)",),
+)
+"""In TensorFlow's graphs: the axes over which gradients are summed. berth has `SUM_TO`."""
