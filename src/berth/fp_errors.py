@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,26 +15,32 @@ import numpy as np
 T = TypeVar("T")
 
 
-def _restore(before: Any) -> None:
-    np.seterr(**before)
+def _set_state(state: Any) -> None:
+    np.seterr(**state)
 
 
-start_ignoring: Callable[[], Any] = partial(np.seterr, all="ignore")
-"""Let NumPy warn of nothing; `stop_ignoring`, given what this returns, restores its state."""
-stop_ignoring: Callable[[Any], Any] = _restore
+get_state: Callable[[], Any] = np.geterr
+"""Return what NumPy does about errors in this thread."""
+set_state: Callable[[Any], Any] = _set_state
+IGNORE: Any = {"all": "ignore"}
+"""The state in which NumPy warns of nothing."""
 
-with suppress(ImportError, AttributeError, TypeError):  # older NumPy keeps it elsewhere
+_np: Any = np
+if hasattr(_np, "geterrobj"):  # NumPy 1, whose other functions can be interrupted half way
+    get_state, set_state, IGNORE = _np.geterrobj, _np.seterrobj, [_np.getbufsize(), 0, None]
+with suppress(ImportError, AttributeError, TypeError):  # NumPy 2, unless it keeps it elsewhere
     from numpy._core import umath as _umath
 
     _state: Any = _umath._extobj_contextvar
-    start_ignoring = partial(_state.set, _umath._make_extobj(all="ignore"))
-    stop_ignoring = _state.reset
+    IGNORE = _umath._make_extobj(all="ignore")
+    get_state, set_state = _state.get, _state.set
 
 
 def ignore_fp_errors(function: Callable[..., T], arguments: Sequence[Any]) -> T:
     """Call a function while NumPy does not warn of overflows and the like."""
-    before = start_ignoring()
+    before = get_state()
     try:
+        set_state(IGNORE)  # in here: Ctrl-C may arrive as soon as it is done
         return function(*arguments)
     finally:
-        stop_ignoring(before)
+        set_state(before)

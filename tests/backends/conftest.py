@@ -27,11 +27,11 @@ def directory(tmp_path):
 
 @pytest.fixture
 def worker(directory):
-    """Start other processes: ``worker()``."""
+    """Start other processes: ``worker()``, ``worker(another_directory)``."""
     started = []
 
-    def start():
-        started.append(Worker(directory))
+    def start(place=directory):
+        started.append(Worker(place))
         started[-1]("used", 0)
         return started[-1]
 

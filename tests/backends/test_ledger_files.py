@@ -78,14 +78,20 @@ def test_file_removed_while_opening_is_made_again(directory, worker, monkeypatch
     ledger.close()
 
 
-def test_files_that_took_our_place_are_left_alone(directory, ledger):
-    [path] = directory.glob("*.ledger")
-    data = path.read_bytes()
-    path.unlink()
-    path.write_bytes(data)
+def test_files_that_took_our_place_are_left_alone(directory, ledger, worker, tmp_path):
+    """Another process uses the file that was moved here: it is not ours to remove."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir(mode=0o700)
+    other = worker(elsewhere)
+    other("reserve", 0, 5)
+    [theirs], [ours] = elsewhere.iterdir(), directory.iterdir()
+    theirs.replace(ours)
     ledger.close()
 
-    assert path.read_bytes() == data
+    assert list(directory.iterdir()) == [ours]
+    third = worker()
+    assert {holder["pid"] for holder in third("holders")} == {other.pid, third.pid}
+    assert third("used", 0) == 5
 
 
 def test_successors_may_come_while_files_are_removed(directory, worker, monkeypatch):

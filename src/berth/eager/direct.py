@@ -23,7 +23,7 @@ import numpy as np
 from berth.devices.device import Device
 from berth.dtypes import DType
 from berth.eager.tensor import EagerTensor
-from berth.fp_errors import start_ignoring, stop_ignoring
+from berth.fp_errors import IGNORE, get_state, set_state
 from berth.ops.dispatch import KnownType
 from berth.ops.opdef import Attrs, Call, OpDef
 
@@ -58,11 +58,12 @@ class DirectExecution:
         arguments.append(out)
         if self._select is not None:
             arguments = self._select(arguments + self._constants)
-        before = start_ignoring()
-        try:
+        before = get_state()
+        try:  # as `ignore_fp_errors` does, without its call
+            set_state(IGNORE)
             self._function(*arguments)
         finally:
-            stop_ignoring(before)
+            set_state(before)
         return [EagerTensor(out, self.device, self._dtype)]
 
 
