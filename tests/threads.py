@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 
@@ -15,3 +16,13 @@ def run_threads(n, work):
             list(pool.map(work, range(n)))
     finally:
         sys.setswitchinterval(interval)
+
+
+def until(is_so, seconds=5.0):
+    """Wait until something is so; return whether it came to be."""
+    end = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.0005)
+    return True

@@ -76,8 +76,20 @@ def _no_value_yet(tensor: SymbolicTensor, wanted: str, instead: str) -> Exceptio
 
 
 def is_variable(tensor: Any) -> bool:
-    """Tell whether a tensor stands for a variable, and not for a value."""
-    return tensor.dtype is resource or bool(tensor.dtype.is_ref)
+    """Tell whether a tensor stands for a variable, and not for a value.
+
+    The handle of a queue or another object of a session is a value.
+    """
+    if tensor.dtype is not resource:
+        return bool(tensor.dtype.is_ref)
+    op = tensor.op if isinstance(tensor, SymbolicTensor) else None
+    while op is not None and op.inputs and not op.definition.is_source:
+        op = op.inputs[0].op
+    return op is None or op.definition.source is Source.VARIABLE
+
+
+def _is_handle(tensor: Any) -> bool:
+    return tensor.dtype is resource and is_variable(tensor)
 
 
 def variable_behind(outer: Any) -> Any:
@@ -203,7 +215,7 @@ class FuncGraph(Graph):
 
     def _write_down(self, node: Operation) -> None:
         # Tapes identify a variable by its handle outside.
-        taken = [variable_behind(t) if t.dtype is resource else t for t in node.inputs]
+        taken = [variable_behind(t) if _is_handle(t) else t for t in node.inputs]
         if node.definition.access is Access.READ or node.definition.is_call:
             for variable in taken:
                 if variable.dtype is resource and not isinstance(variable, SymbolicTensor):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from berth.dtypes import DType
 from berth.graph.default_session import session_for
 from berth.ops.opdef import Source
@@ -13,6 +15,13 @@ from berth.ops.shape import Dims, TensorShape, merge, read_dims, text
 if TYPE_CHECKING:
     from berth.graph.graph import Graph
     from berth.graph.operation import Operation
+
+
+def scalar_object(thing: Any) -> np.ndarray[Any, Any]:
+    """Return an array that holds one object: the value of a handle."""
+    array = np.empty((), object)
+    array[()] = thing
+    return array
 
 
 class SymbolicTensor(Tensor):
@@ -48,9 +57,11 @@ class SymbolicTensor(Tensor):
 
     @property
     def value(self) -> Any:
-        """The value, if it is a constant."""
-        is_constant = self.op.definition.source is Source.CONSTANT
-        return self.op.attrs["value"] if is_constant else None
+        """The value, if it is a constant; that of a handle is the operation that made it."""
+        source = self.op.definition.source
+        if source is Source.CONSTANT:
+            return self.op.attrs["value"]
+        return scalar_object(self.op) if source is Source.HANDLE else None
 
     def get_shape(self) -> TensorShape:
         """Return the shape, as far as it is known."""

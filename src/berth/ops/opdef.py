@@ -33,8 +33,9 @@ from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from berth.backends.kinds import DEVICE_TYPES, HOST_TYPE
-from berth.dtypes import ALL, DType, as_dtype
+from berth.dtypes import ALL, DType
 from berth.errors import did_you_mean
+from berth.ops.arguments import read_arguments
 from berth.ops.shape import Dims
 
 Attrs = Mapping[str, Any]
@@ -94,6 +95,12 @@ Perform = Callable[[Sequence[Any], Attrs], Sequence[Any]]
 """From arrays of the host: the outputs, arrays of the host too."""
 
 
+HostCall = Callable[[Sequence[Any], Attrs, Any], Any]
+"""From arrays of the host, the attributes and the session's `berth.run.host_calls.HostObjects`:
+the outputs, or a generator that waits for them. Of a handle: from the attributes and a name,
+the object that it stands for."""
+
+
 RunSubgraph = Callable[[int, Sequence[Any]], Sequence[Any]]
 """Runs the subgraph at a position, given the inputs of the functional op as they are now."""
 Stack = Callable[[int, Sequence[Any]], Any]
@@ -121,32 +128,6 @@ def make_calls(calls: Sequence[Call]) -> None:
         function(*arguments)
 
 
-class Argument(NamedTuple):
-    """One input: its name, and a type or the name of a type variable."""
-
-    name: str
-    type: DType | str
-    is_list: bool = False
-
-
-def read_arguments(text: str) -> tuple[Argument, ...]:
-    """Read ``"a:T shape:int32 inputs:T*"``.
-
-    >>> read_arguments("values:T* axis:int32")[1]
-    Argument(name='axis', type=tf.int32, is_list=False)
-    """
-    arguments = []
-    for word in text.split():
-        name, _, type_name = word.partition(":")
-        is_list = type_name.endswith("*")
-        type_name = type_name.rstrip("*")
-        is_variable = type_name[0].isupper()
-        arguments.append(
-            Argument(name, type_name if is_variable else as_dtype(type_name), is_list)
-        )
-    return tuple(arguments)
-
-
 class Access(Enum):
     """What an operation does to a variable."""
 
@@ -168,6 +149,8 @@ class Source(Enum):
     """What is fed to a run."""
     VARIABLE = "variable"
     """Memory that outlives a run."""
+    HANDLE = "handle"
+    """It stands for an object of the session: a queue, a reader, an iterator."""
 
 
 def variable_of(tensor: Any) -> Any:
@@ -198,6 +181,7 @@ class OpDef:
         "flops",
         "follow",
         "gradient",
+        "host_call",
         "host_inputs",
         "infer",
         "is_alias",
@@ -247,6 +231,9 @@ class OpDef:
     """It runs graphs of its own, the *subgraphs* in its attributes, as values decide."""
     perform: Perform | None
     """Does it on host arrays where nothing else tells the shapes of its outputs."""
+    host_call: Callable[..., Any] | None
+    """Does it on the host, between the parts of a run, and may wait (`HostCall`); or makes the
+    object that a handle stands for."""
     access: Access | None
     """What it does to the variables that its first inputs stand for."""
     n_variables: int
@@ -285,6 +272,7 @@ class OpDef:
         follow: Follow | None = None,
         is_loop: bool = False,
         perform: Perform | None = None,
+        host_call: Callable[..., Any] | None = None,
         access: Access | None = None,
         n_variables: int = 1,
         flops: Callable[[Sequence[Typed], Sequence[Typed]], float] | None = None,
@@ -309,7 +297,7 @@ class OpDef:
         self.is_identity = is_identity
         self.follow = follow
         self.is_loop, self.is_call = is_loop, follow is not None
-        self.perform, self.access = perform, access
+        self.perform, self.host_call, self.access = perform, host_call, access
         self.n_variables = 0 if access is None else n_variables
         self.flops, self.gradient = flops, gradient
         self.samples, self.large_samples = tuple(samples), tuple(large_samples)

@@ -10,11 +10,12 @@ import numpy as np
 
 from berth.dtypes import DType, int32, int64
 from berth.errors import InvalidArgumentError
+from berth.ops.arguments import Argument
 from berth.ops.attributes import at_once, not_among
 from berth.ops.compose import type_of
 from berth.ops.convert import dtype_of, to_array
 from berth.ops.convert_eager import to_array_eager
-from berth.ops.opdef import Argument, OpDef
+from berth.ops.opdef import OpDef
 from berth.ops.shape import bracketed
 
 ANYTHING = "Any"

@@ -117,11 +117,11 @@ class _Specializer:
         tensor = op.outputs[0]
         if tensor in self._values:
             return True
-        if definition.source is Source.CONSTANT:
+        if definition.source is not Source.VARIABLE:
             if self._is_blocked(op):
                 self._block(op)
             else:
-                self._add_known(op, [op.attrs["value"]], self._waits(op))
+                self._add_known(op, [tensor.value], self._waits(op))
             return True
         value = Value(tensor, op.attrs["dtype"], op.attrs["shape"].dims_or_none, None)
         value.variable, value.storage = op, Storage.VARIABLE
@@ -180,7 +180,7 @@ class _Specializer:
         definition = op.definition
         if definition.host_inputs and self._wants_values(op, inputs):
             return
-        if definition.is_call:
+        if definition.is_call or definition.host_call is not None:
             self._call(op)
             return
         for k in range(definition.n_variables):

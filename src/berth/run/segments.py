@@ -2,14 +2,15 @@
 
 A segment computes what planning the next one requires: values that decide shapes, inputs of
 functional ops, and all other inputs of the blocked operations. They are copied to the host.
-Then the functional ops run (`subgraphs`), and their outputs are fed to the next segment, with
-all that was computed before. No operation runs twice.
+Then the functional ops run (`subgraphs`) and host calls are made (`host_calls`), and their
+outputs are fed to the next segment, with all that was computed before. No operation runs twice.
 
 Plans are cached by the shapes and values that they were made for.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -25,6 +26,7 @@ from berth.plan.compiler import PlacedOps
 from berth.plan.plan import Feed, Plan, Request
 from berth.plan.pruning import needed_ops, waits_of
 from berth.plan.specialize import Blocked, Knowledge, infer_types
+from berth.run.host_calls import HostCalls
 from berth.run.planner import plan_part
 from berth.run.resources import Resources
 from berth.run.runner import Runner
@@ -80,6 +82,14 @@ class SegmentedRunner:
 
     def run(self, feeds: Sequence[Any], run_stage: Any = None) -> list[Any]:
         """Run the request once; return the fetched values."""
+        calls = HostCalls(self._state.objects, math.inf if run_stage is None else run_stage.end)
+        try:
+            return self._run(feeds, run_stage, calls)
+        except BaseException:
+            calls.cancel()
+            raise
+
+    def _run(self, feeds: Sequence[Any], run_stage: Any, calls: HostCalls) -> list[Any]:
         progress = _Progress(self.request, feeds, self._done)
         while True:
             segment = self._segment(progress)
@@ -89,13 +99,30 @@ class SegmentedRunner:
             progress.take(segment, results)
             if not segment.blocked.ops:
                 return progress.finish(segment)
-            for op, wanted in segment.functional_ops:
-                given = [progress.value_of(tensor) for tensor in op.inputs]
-                outputs = self._functional_ops.run(
+            self._run_apart(segment, progress, calls, run_stage)
+            progress.learn(segment.blocked)
+
+    def _run_apart(
+        self, segment: _Segment, progress: _Progress, calls: HostCalls, run_stage: Any
+    ) -> None:
+        """Run functional ops and make host calls; wait if that is all that is left to do."""
+        has_progress = False
+        for op, wanted in segment.functional_ops:
+            given = [progress.value_of(tensor) for tensor in op.inputs]
+            if op.definition.host_call is None:
+                outputs: Any = self._functional_ops.run(
                     op, given, wanted, run_stage, self.request.is_traced
                 )
+            else:
+                outputs = calls.begin(op, given)
+            if outputs is not None:
+                has_progress = True
                 progress.take_outputs(op, outputs, wanted)
-            progress.learn(segment.blocked)
+        if has_progress or segment.blocked.values:
+            return
+        wanted_of = dict(segment.functional_ops)
+        for op, outputs in calls.wait():
+            progress.take_outputs(op, outputs, wanted_of[op])
 
     def _segment(self, progress: _Progress) -> _Segment:
         key = progress.key()
@@ -119,7 +146,7 @@ class SegmentedRunner:
                 raise InternalError(None, None, f"A part of a run waits for itself: {names}")
             plan.then = blocked.functional_ops
         ran = {op for op in needed_ops(part, knowledge.done) if not op.definition.is_source}
-        done = knowledge.done | ran | set(blocked.functional_ops)
+        done = knowledge.done | ran
         then = [(op, _wanted_of(op, rest, blocked)) for op in blocked.functional_ops]
         has_work = bool(part.fetches or part.targets)
         runner = Runner(plan, self._state, self._resources) if has_work else None
@@ -172,7 +199,9 @@ def _wanted_of(op: Operation, request: Request, blocked: Blocked) -> frozenset[i
     )
     wanted = {k for k, tensor in enumerate(op.outputs) if tensor in taken}
     awaited = {control for waiting in blocked.ops for control in waiting.control_inputs}
-    if op in awaited or op in request.targets:
+    if op.definition.host_call is not None:
+        wanted = set(range(len(op.outputs)))
+    elif op in awaited or op in request.targets:
         wanted |= set(range(op.attrs.get("n_outputs", 0)))
     return frozenset(wanted)
 
@@ -189,13 +218,15 @@ class _Progress:
         self._values: dict[SymbolicTensor, Any] = {}
         self._dims: dict[SymbolicTensor, Any] = {}
         self._done = done
+        self._apart: frozenset[Operation] = frozenset()
+        """The functional ops and host calls that are done."""
         self._n_segments = 0
 
     def key(self) -> Any:
         """Return all that decides how the rest is planned."""
         have = tuple([(t, np.shape(array)) for t, array in self._have.items()])
         values = tuple((t, np.asarray(v).tobytes()) for t, v in self._values.items())
-        return self._n_segments, have, values, tuple(self._dims.items())
+        return self._n_segments, self._apart, have, values, tuple(self._dims.items())
 
     def rest(self) -> Request:
         """Say what is left to do."""
@@ -229,7 +260,9 @@ class _Progress:
     def take_outputs(
         self, op: Operation, outputs: Sequence[Any], wanted: frozenset[int]
     ) -> None:
-        """Take in the outputs of a functional op."""
+        """Take in the outputs of a functional op or host call."""
+        self._done |= {op}
+        self._apart |= {op}
         for number in sorted(wanted):
             tensor, value = op.outputs[number], outputs[number]
             array = _unused_value(tensor) if value is None else as_array(value)

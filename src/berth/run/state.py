@@ -17,6 +17,7 @@ from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
 from berth.memory.buffer import Holder
 from berth.ops.shape import Known
+from berth.run.host_calls import HostObjects
 
 
 class VariableSlot:
@@ -43,6 +44,8 @@ class SessionState:
         self._variables: dict[str, VariableSlot] = {}
         self._constants: dict[tuple[SymbolicTensor, int], Array] = {}
         self._memories: dict[Operation, dict[str, Any]] = {}
+        self.objects = HostObjects()
+        """What the handles of queues, readers and iterators stand for."""
         self._is_closed = False
 
     def variable(self, op: Operation, device: int, dims: Known, dtype: DType) -> VariableSlot:
@@ -98,6 +101,7 @@ class SessionState:
             self._variables.clear()
             self._constants.clear()
             self._memories.clear()
+        self.objects.close()
 
 
 def uninitialized(op: Operation) -> FailedPreconditionError:

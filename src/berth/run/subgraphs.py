@@ -44,6 +44,7 @@ class SubgraphState(SessionState):
         super().__init__(devices)
         self._handles = graph.handles
         self._root: SessionState = getattr(around, "_root", around)
+        self.objects = self._root.objects
 
     def variable(self, op: Operation, device: int, dims: Any, dtype: DType) -> Any:
         """Return a variable of the outermost graph, or of the program."""

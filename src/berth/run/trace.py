@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from functools import partial
@@ -36,12 +37,14 @@ class Event(NamedTuple):
 class Recorder:
     """Runs stages call by call, and notes the times."""
 
+    end = math.inf
+
     def __init__(self) -> None:
         self.events: list[Event] = []
         self._offset = time.time_ns() - time.perf_counter_ns()
         self.start_ns = self._now()
 
-    def run_stage(self, stage: BoundStage) -> None:
+    def __call__(self, stage: BoundStage) -> None:
         """Run one stage."""
         for wait in stage.after:
             wait()
@@ -72,18 +75,24 @@ class Deadline:
     """Runs stages call by call, and gives up when the time has run out."""
 
     def __init__(self, seconds: float) -> None:
-        self._end = time.monotonic() + seconds
+        self.end = time.monotonic() + seconds
+        """When the time has run out, by `time.monotonic`."""
 
-    def run_stage(self, stage: BoundStage) -> None:
+    def __call__(self, stage: BoundStage) -> None:
         """Run one stage."""
         stage.receive()
         stage.stream.launch(lambda: self._compute(stage))
 
     def _compute(self, stage: BoundStage) -> None:
         for (function, arguments), step in zip(stage.calls, stage.owners, strict=True):
-            if time.monotonic() > self._end:
-                raise DeadlineExceededError(None, None, "Timed out waiting for notification")
+            if time.monotonic() > self.end:
+                raise timed_out()
             try:
                 function(*arguments)
             except Exception as error:
                 fail(error, step.op)
+
+
+def timed_out() -> DeadlineExceededError:
+    """Make the error of a run whose time has run out."""
+    return DeadlineExceededError(None, None, "Timed out waiting for notification")

@@ -130,9 +130,9 @@ class BaseSession:
             if not runner.is_released:
                 try:
                     return fetched.build(runner.run(()))
-                except Exception:
+                except Exception as error:
                     if self._gone:
-                        raise error_of_run(self._gone) from None
+                        raise error_of_run(self._gone, error) from None
                     raise
         self._check_usable()
         fetched = Fetches(fetches, self.graph)
@@ -152,9 +152,9 @@ class BaseSession:
     ) -> list[Any]:
         try:
             return self._run_request(fetched, feeds, arrays, options, metadata)
-        except Exception:
+        except Exception as error:
             if self._gone:
-                raise error_of_run(self._gone) from None
+                raise error_of_run(self._gone, error) from None
             raise
 
     def _run_request(
@@ -174,9 +174,9 @@ class BaseSession:
         self._placements.log(self._engine, request)
         recorder = Recorder() if is_traced else None
         if recorder is not None:
-            results = runner.run(arrays, recorder.run_stage)
+            results = runner.run(arrays, recorder)
         elif timeout := self._timeout(options):
-            results = runner.run(arrays, Deadline(timeout).run_stage)
+            results = runner.run(arrays, Deadline(timeout))
         else:
             results = runner.run(arrays)
         if metadata is not None:

@@ -370,6 +370,7 @@ __all__ = [
     "DType",
     "DeviceSpec",
     "Event",
+    "FIFOQueue",
     "GPUOptions",
     "Graph",
     "GraphDef",
@@ -385,7 +386,11 @@ __all__ = [
     "NodeDef",
     "Operation",
     "OptimizerOptions",
+    "PaddingFIFOQueue",
     "Print",
+    "PriorityQueue",
+    "QueueBase",
+    "RandomShuffleQueue",
     "RunMetadata",
     "RunOptions",
     "Session",
@@ -744,14 +749,24 @@ __all__ = [
 
 _LAZY_NAMES: _LazyNames = {
     "Event": ("berth.summary.messages", "Event"),
+    "FIFOQueue": ("berth.data.queues", "FIFOQueue"),
     "HistogramProto": ("berth.summary.messages", "HistogramProto"),
     "LogMessage": ("berth.summary.messages", "LogMessage"),
+    "PaddingFIFOQueue": ("berth.data.queues", "PaddingFIFOQueue"),
+    "PriorityQueue": ("berth.data.queues", "PriorityQueue"),
+    "QueueBase": ("berth.data.queues", "QueueBase"),
+    "RandomShuffleQueue": ("berth.data.queues", "RandomShuffleQueue"),
     "SessionLog": ("berth.summary.messages", "SessionLog"),
     "Summary": ("berth.summary.messages", "Summary"),
     "SummaryMetadata": ("berth.summary.messages", "SummaryMetadata"),
 }
 
 if TYPE_CHECKING:
+    from berth.data.queues import FIFOQueue as FIFOQueue
+    from berth.data.queues import PaddingFIFOQueue as PaddingFIFOQueue
+    from berth.data.queues import PriorityQueue as PriorityQueue
+    from berth.data.queues import QueueBase as QueueBase
+    from berth.data.queues import RandomShuffleQueue as RandomShuffleQueue
     from berth.summary.messages import Event as Event
     from berth.summary.messages import HistogramProto as HistogramProto
     from berth.summary.messages import LogMessage as LogMessage

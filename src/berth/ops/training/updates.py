@@ -17,10 +17,10 @@ import numpy as np
 
 from berth.dtypes import FLOATING, DType
 from berth.errors import InvalidArgumentError
+from berth.ops.arguments import Argument, read_arguments
 from berth.ops.opdef import (
     NOT_DIFFERENTIABLE,
     Access,
-    Argument,
     Attrs,
     Bind,
     Call,
@@ -32,7 +32,6 @@ from berth.ops.opdef import (
     ScratchShapes,
     Typed,
     all_devices,
-    read_arguments,
 )
 from berth.ops.rules import INDEX, check_rank, merge_dims
 from berth.ops.shape import Dims, bracketed

@@ -1,0 +1,243 @@
+"""Host calls: operations on objects of a session (queues, readers, iterators), which may wait.
+
+The model:
+
+* A *handle* is the output of an operation whose definition has ``source=Source.HANDLE``. It is
+  a value like any other, a scalar of type resource, namely the operation itself. It passes
+  through subgraphs as values do.
+* The object that a handle stands for is made on first use, by the definition's
+  ``host_call(attrs, name)``, and belongs to the session (`HostObjects`). Operations with the
+  same ``container`` and ``shared_name`` share one, whose ``check_shared(attrs)`` may refuse
+  that; otherwise each operation has its own. ``end_of_session()`` of the object, if it has one,
+  is called then.
+* An operation on it has ``host_call(inputs, attrs, objects)`` in its definition. ``inputs`` are
+  arrays of the host, ``objects.of(inputs[0])`` is the object. It returns its outputs, arrays of
+  the host; or, where it may have to wait, it is a generator: it yields a `Pending`, is resumed
+  with what that was given, and returns the outputs.
+
+      def _dequeue(inputs, attrs, objects):
+          queue = objects.of(inputs[0])
+          return (yield queue.dequeue(1))
+
+* A `Pending` is one thing waited for. The run calls its `start` when it has noted it, so that
+  nothing begins which an interrupt could leave behind. Some thread calls `finish` or `fail`.
+
+Host calls are made by the thread of the run, between the parts that are planned
+(`run.segments`). Invariants:
+
+  1. A run that waits holds no binding, no lock and no worker: other runs of its session go on.
+  2. Of several calls that are ready none waits for another, but for the order that the graph
+     asks for: what can be done is done, and the run waits when only waiting is left. (A
+     call inside of a conditional or loop holds up the calls beside that.)
+  3. A wait ends by what it waits for, by the end of the session (CancelledError), by the
+     timeout of the run (DeadlineExceededError), or by Ctrl-C; in the last three cases what was
+     pending is cancelled, and the objects are as if it had not begun.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from types import GeneratorType
+from typing import Any
+
+from berth.errors import CancelledError
+from berth.graph.operation import Operation
+from berth.run.stage import fail
+from berth.run.trace import timed_out
+
+Outputs = Sequence[Any]
+_serial = itertools.count()
+
+
+class Pending:
+    """One thing that a run waits for."""
+
+    cancelled_message = "Operation was cancelled"
+
+    def __init__(self) -> None:
+        self.is_done = False
+        self.value: Any = None
+        self.error: Exception | None = None
+        self.wake: Callable[[], None] | None = None
+        """Tells the run that it is done."""
+
+    def start(self) -> None:
+        """Begin: it may be done at once."""
+
+    def cancel(self) -> None:
+        """Undo what was begun: the run waits no more. It may not have begun, or be done."""
+
+    def finish(self, value: Any = None) -> None:
+        """Give what was waited for."""
+        self.value = value
+        self._done()
+
+    def fail(self, error: Exception) -> None:
+        """Raise an error in the operation that waits."""
+        self.error = error
+        self._done()
+
+    def _done(self) -> None:
+        self.is_done = True
+        if self.wake is not None:  # else the run looks before it waits
+            self.wake()
+
+
+class HostObjects:
+    """The objects of one session that its handles stand for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._objects: dict[Any, Any] = {}
+        self._waiting: set[threading.Event] = set()
+        self.is_closed = False
+
+    def of(self, handle: Any) -> Any:
+        """Return the object of a handle, made on first use."""
+        op: Operation = handle[()]
+        found = self._objects.get(op)
+        if found is None:
+            with self._lock:
+                found = self._objects.get(op)
+                if found is None:
+                    try:
+                        found = self._make(op)
+                    except Exception as error:
+                        fail(error, op)
+                    if not self.is_closed:
+                        self._objects[op] = found
+        return found
+
+    def _make(self, op: Operation) -> Any:
+        """Make the object of an operation, or find the one that it shares with others."""
+        shared = op.attrs.get("shared_name") or ""
+        key = (op.attrs.get("container") or "", shared)
+        found = self._objects.get(key) if shared else None
+        if found is not None:
+            found.check_shared(op.attrs)
+            return found
+        make = op.definition.host_call
+        assert make is not None, f"{op.name} has no object"
+        made = make(op.attrs, shared or f"_{next(_serial)}_{op.name}")
+        if shared and not self.is_closed:
+            self._objects[key] = made
+        return made
+
+    def wait(self, event: threading.Event, seconds: float | None) -> bool:
+        """Wait until an event is set, or the session is closed; False if the time runs out."""
+        self._waiting.add(event)
+        try:
+            return self.is_closed or event.wait(seconds)
+        finally:
+            self._waiting.discard(event)
+
+    def close(self) -> None:
+        """Forget the objects, after telling them, and cancel what waits."""
+        with self._lock:
+            self.is_closed = True
+            objects, self._objects = self._objects, {}
+        for event in list(self._waiting):
+            event.set()
+        for each in objects.values():
+            getattr(each, "end_of_session", _nothing)()
+
+
+def _nothing() -> None:
+    pass
+
+
+class _Waiting:
+    """A host call that waits."""
+
+    __slots__ = ("generator", "op", "pending")
+
+    def __init__(self, op: Operation, generator: Generator[Pending, Any, Outputs]) -> None:
+        self.op = op
+        self.generator = generator
+        self.pending: Pending | None = None
+
+
+class HostCalls:
+    """The host calls of one run."""
+
+    def __init__(self, objects: HostObjects, end: float) -> None:
+        self._objects = objects
+        self._end = end
+        self._event = threading.Event()
+        self._waiting: dict[Operation, _Waiting] = {}
+
+    def begin(self, op: Operation, inputs: Sequence[Any]) -> Outputs | None:
+        """Make a call, unless it was begun; return its outputs, or None if it waits."""
+        if op in self._waiting:
+            return None
+        call = op.definition.host_call
+        assert call is not None
+        try:
+            result = call(inputs, op.attrs, self._objects)
+        except Exception as error:
+            fail(error, op)
+        if not isinstance(result, GeneratorType):
+            outputs: Outputs = result
+            return outputs
+        waiting = self._waiting[op] = _Waiting(op, result)
+        return self._resume(waiting)
+
+    def wait(self) -> list[tuple[Operation, Outputs]]:
+        """Wait until at least one call is done; return those that are, with their outputs."""
+        while True:
+            self._event.clear()
+            done = []
+            for waiting in list(self._waiting.values()):
+                outputs = self._resume(waiting)
+                if outputs is not None:
+                    done.append((waiting.op, outputs))
+            if done:
+                return done
+            if self._objects.is_closed:
+                self._raise_cancelled()
+            seconds = self._end - time.monotonic()
+            is_timed = self._end != math.inf
+            if not self._objects.wait(self._event, max(0.0, seconds) if is_timed else None):
+                raise timed_out()
+
+    def _resume(self, waiting: _Waiting) -> Outputs | None:
+        """Go on with a call as far as possible; return its outputs, or None if it waits."""
+        try:
+            while True:
+                pending = waiting.pending
+                if pending is not None and not pending.is_done:
+                    return None
+                step = waiting.generator
+                if pending is None:
+                    waiting.pending = next(step)
+                elif pending.error is not None:
+                    waiting.pending = step.throw(pending.error)
+                else:
+                    waiting.pending = step.send(pending.value)
+                waiting.pending.wake = self._event.set
+                waiting.pending.start()
+        except StopIteration as stop:
+            del self._waiting[waiting.op]
+            outputs: Outputs = stop.value
+            return outputs
+        except Exception as error:
+            fail(error, waiting.op)
+
+    def _raise_cancelled(self) -> None:
+        first = next(iter(self._waiting.values()))
+        message = Pending.cancelled_message
+        if first.pending is not None:
+            message = first.pending.cancelled_message
+        fail(CancelledError(None, None, message), first.op)
+
+    def cancel(self) -> None:
+        """Undo what is still waited for, when the run has failed."""
+        while self._waiting:
+            _, waiting = self._waiting.popitem()
+            if waiting.pending is not None:
+                waiting.pending.cancel()
+            waiting.generator.close()
