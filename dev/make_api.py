@@ -23,9 +23,9 @@ SOURCES = Path(berth.__file__).parent
 BEGIN = "# --- written by dev/make_api.py: make api\n# isort: split"
 END = "# --- end"
 V1 = "compat.v1"
-ROOTS = ("berth", "berth.compat.v1")
+ROOTS = ("berth", "berth.compat.v1", "berth.compat.v1.nn")
 LAZY = ("berth.data.", "berth.layers.", "berth.summary.", "berth.train.")
-"""What the root modules import when a name is first used: most programs need few of these."""
+"""What `ROOTS` import when a name is first used: most programs need few of these."""
 
 
 def load_everything() -> None:

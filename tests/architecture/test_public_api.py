@@ -28,6 +28,7 @@ PUBLIC = [
     "berth.compat.v1.math",
     "berth.compat.v1.metrics",
     "berth.compat.v1.nn",
+    "berth.compat.v1.nn.rnn_cell",
     "berth.compat.v1.random",
     "berth.compat.v1.train",
     "berth.config",

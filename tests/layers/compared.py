@@ -37,6 +37,11 @@ def numbers(shape, step, period):
     return scaled.astype(np.float32).reshape(shape)
 
 
+def plain(value):
+    """Return the first line of a text; TensorFlow 1 prints an unknown size as a question mark."""
+    return str(value).split("\n")[0].replace("?", "None")
+
+
 def evaluate(tf, build):
     """Build a program in a graph of its own, and run what it returns."""
     with tf.Graph().as_default() as graph:
@@ -44,7 +49,7 @@ def evaluate(tf, build):
         try:
             tensors = build(tf)
         except Exception as error:
-            return {"error": [type(error).__name__, str(error).split("\n")[0]]}
+            return {"error": [type(error).__name__, plain(error)]}
         with tf.Session() as session:
             session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
             values = [np.asarray(session.run(each)) for each in tensors]
@@ -56,7 +61,7 @@ def evaluate(tf, build):
         return {
             "names": [each.name for each in tensors if not each.name.startswith("gradients")],
             "shapes": [list(value.shape) for value in values],
-            "static_shapes": [str(each.shape) for each in tensors],
+            "static_shapes": [plain(each.shape) for each in tensors],
             "values": [np.round(value.astype(float), 6).ravel().tolist() for value in values],
             "collections": collections,
         }

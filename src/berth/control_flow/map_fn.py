@@ -35,7 +35,7 @@ Step = Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]
 # --- a step for each element ----------------------------------------------------------------
 
 
-class _Each:
+class EachElement:
     """One step for each element of some tensors, in a graph or eagerly."""
 
     def __init__(self, elems: Sequence[Any], reverse: bool, name: str) -> None:
@@ -181,7 +181,7 @@ def map_fn(
             pairs = zip(flatten(result), flatten(wanted), strict=True)
             return [], [_row(leaf, kind) for leaf, kind in pairs]
 
-        _, rows = _Each(tensors, reverse=False, name="map").run(step, [])
+        _, rows = EachElement(tensors, reverse=False, name="map").run(step, [])
         rows = rows or [zeros([0], kind) for kind in flatten(wanted)]
         return _finished(pack_sequence_as(wanted, rows), back_prop)
 
@@ -302,7 +302,7 @@ def _fold(fn: Any, elems: Any, initializer: Any, *, reverse: bool) -> tuple[Any,
         following = [_converted(leaf, variable.dtype) for leaf, variable in pairs]
         return following, following
 
-    ends, rows = _Each(tensors, reverse=reverse, name="fold").run(step, starts)
+    ends, rows = EachElement(tensors, reverse=reverse, name="fold").run(step, starts)
     rows = rows or [_no_rows(start, initializer is None) for start in starts]
     packed = [pack_sequence_as(structure, part) for part in (ends, starts, rows)]
     return packed[0], packed[1], packed[2]

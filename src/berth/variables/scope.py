@@ -210,7 +210,7 @@ def get_variable(
         "aggregation": aggregation,
     }
     getter = custom_getter or scope.custom_getter
-    with graph.name_scope(None):
+    with graph.outermost.name_scope(None), graph.name_scope(None):
         if getter is None:
             return _find_or_make(full_name, **options)
         return getter(getter=_find_or_make, name=full_name, **options)

@@ -1,5 +1,10 @@
 """``tf.nn``: functions for neural networks."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from berth.missing import LazyNames as _LazyNames
 from berth.missing import explain_missing_names as _explain_missing_names
 
 # --- written by dev/make_api.py: make api
@@ -83,6 +88,7 @@ __all__ = [
     "batch_norm_with_global_normalization",
     "batch_normalization",
     "bias_add",
+    "bidirectional_dynamic_rnn",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -100,6 +106,7 @@ __all__ = [
     "depthwise_conv2d_native_backprop_filter",
     "depthwise_conv2d_native_backprop_input",
     "dropout",
+    "dynamic_rnn",
     "elu",
     "embedding_lookup",
     "fused_batch_norm",
@@ -134,6 +141,9 @@ __all__ = [
     "softsign",
     "space_to_depth",
     "sparse_softmax_cross_entropy_with_logits",
+    "static_bidirectional_rnn",
+    "static_rnn",
+    "static_state_saving_rnn",
     "sufficient_statistics",
     "swish",
     "tanh",
@@ -143,6 +153,23 @@ __all__ = [
     "xw_plus_b",
     "zero_fraction",
 ]
+
+_LAZY_NAMES: _LazyNames = {
+    "bidirectional_dynamic_rnn": ("berth.layers.rnn.dynamic", "bidirectional_dynamic_rnn"),
+    "dynamic_rnn": ("berth.layers.rnn.dynamic", "dynamic_rnn"),
+    "static_bidirectional_rnn": ("berth.layers.rnn.static", "static_bidirectional_rnn"),
+    "static_rnn": ("berth.layers.rnn.static", "static_rnn"),
+    "static_state_saving_rnn": ("berth.layers.rnn.static", "static_state_saving_rnn"),
+}
+
+if TYPE_CHECKING:
+    from berth.layers.rnn.dynamic import bidirectional_dynamic_rnn as bidirectional_dynamic_rnn
+    from berth.layers.rnn.dynamic import dynamic_rnn as dynamic_rnn
+    from berth.layers.rnn.static import static_bidirectional_rnn as static_bidirectional_rnn
+    from berth.layers.rnn.static import static_rnn as static_rnn
+    from berth.layers.rnn.static import static_state_saving_rnn as static_state_saving_rnn
 # --- end
 
-_explain_missing_names(__name__, __all__)
+__all__ += ["rnn_cell"]
+
+_explain_missing_names(__name__, __all__, ("rnn_cell",), _LAZY_NAMES)
