@@ -94,6 +94,13 @@ VARIABLES = {
             "run an operation; `berth run --soft`",
         ),
     },
+    "Data": {
+        "BERTH_SYNTHETIC_DATA": Variable(
+            "`1`",
+            "made-up data in place of the data sets that a program loads, like MNIST; "
+            "`berth run --synthetic-data`",
+        ),
+    },
     "Set by `berth run` for the processes that a program starts": {
         "BERTH_API": Variable("`v1`, `v2`", "which TensorFlow `import tensorflow` is"),
         "BERTH_GPUS": Variable(

@@ -32,7 +32,7 @@ OFFERED = {
     "berth no |": FILES,
     "berth run |": FILES,
     "berth run tr|": FILES,
-    "berth run -|": "-h --help --sim --gpus --memory --growth --log-placement --log-as-tf2 --soft --api --report --check -v --verbose",
+    "berth run -|": "-h --help --sim --gpus --memory --growth --log-placement --log-as-tf2 --soft --api --synthetic-data --report --check -v --verbose",
     "berth run --g|": "--gpus --growth",
     "berth run --api |": "v1 v2",
     "berth run --api=|": "v1 v2",

@@ -1,8 +1,8 @@
 """``berth run``: a TensorFlow program, unmodified, on berth.
 
 1. The options become environment variables, which the program and all that it starts see:
-   BERTH_SIM, CUDA_VISIBLE_DEVICES, BERTH_MEMORY, BERTH_GROWTH, BERTH_LOG_PLACEMENT and
-   BERTH_SOFT_PLACEMENT. What the program sets itself overrides them.
+   BERTH_SIM, CUDA_VISIBLE_DEVICES, BERTH_MEMORY, BERTH_GROWTH, BERTH_LOG_PLACEMENT,
+   BERTH_SOFT_PLACEMENT and BERTH_SYNTHETIC_DATA. What the program sets itself overrides them.
 2. The program's text tells which TensorFlow it is written for, before it runs: BERTH_API.
 3. A folder with a package `tensorflow` (`on_path`) comes first on its path.
 4. The program runs in this process, as ``__main__`` (`program`).
@@ -36,7 +36,7 @@ _ON_PATH = str(Path(__file__).with_name("on_path"))
 _WITH_VALUE = ("--sim", "--gpus", "--memory", "--api")
 _WITHOUT_VALUE = (
     *("--growth", "--log-placement", "--log-as-tf2", "--soft", "--report", "--check"),
-    "--verbose",
+    *("--synthetic-data", "--verbose"),
 )
 _PROGRAM_KINDS = {"-m": "a module", "-c": "code"}
 _SWITCHES = {
@@ -44,6 +44,7 @@ _SWITCHES = {
     "log_placement": "BERTH_LOG_PLACEMENT",
     "log_as_tf2": "BERTH_LOG_AS_TF2",
     "soft": "BERTH_SOFT_PLACEMENT",
+    "synthetic_data": "BERTH_SYNTHETIC_DATA",
 }
 _FORMATTER = partial(argparse.RawDescriptionHelpFormatter, width=80)
 # Of a set width: to ask the terminal for its own loads modules for archives.
@@ -115,6 +116,8 @@ def describe(parser: argparse.ArgumentParser) -> None:
         choices=("v1", "v2"),
         help="which TensorFlow it is written for; otherwise its names tell",
     )
+    made_up = "give it made-up data in place of the data sets that it loads, like MNIST"
+    add("--synthetic-data", action="store_true", help=made_up)
     add("--report", action="store_true", help="print each GPU's memory when it has ended")
     add(
         "--check",
@@ -164,6 +167,8 @@ def run(args: argparse.Namespace, program: Program) -> int:
         for gpu, others in choice.shared.items():
             lines = " ".join(map(process_line, others))
             _say(f"--gpus {args.gpus}: GPU {gpu} is shared, since no other is free. {lines}")
+    if args.synthetic_data:
+        _say("--synthetic-data: data sets like MNIST are made up, and results mean nothing.")
     if args.verbose:
         _say(verdict.explain(name))
         if choice is not None:

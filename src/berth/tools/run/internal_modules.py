@@ -92,6 +92,7 @@ PLACES: dict[str, tuple[str, ...]] = {
 _MODULES = {
     "python.client.device_lib": "berth.device_lib",
     "python.client.timeline": "berth.timeline",
+    "examples.tutorials.mnist.input_data": "berth.data.datasets.mnist_input",
     "core.framework.step_stats_pb2": "berth.session.run_metadata",
     "core.framework.tensor_pb2": "berth.proto.framework",
     "core.framework.tensor_shape_pb2": "berth.proto.framework",
