@@ -21,6 +21,7 @@ from berth.graph.recording import active_tapes, stop_recording
 from berth.ops import builder
 from berth.run.resources import no_collection
 from berth.run.threads import my_threads, share_cores
+from berth.summary.writer import _state
 from berth.variables.store import get_store
 from tests.memory.interrupts import Interrupter
 
@@ -186,6 +187,7 @@ def state_of(graph):
         get_store(graph).scope.name,
         my_threads(9),
         gc.isenabled(),
+        (_state.writer, _state.step, _state.condition),
     ]
 
 
@@ -235,6 +237,8 @@ EAGER_BLOCKS = {
     "device": lambda: tf.device("/cpu:0"),
     "no recording": stop_recording,
     "init scope": tf.init_scope,
+    "summary writer": lambda: tf.summary.create_noop_writer().as_default(step=1),
+    "condition of summaries": lambda: tf.summary.record_if(False),
 }
 
 

@@ -58,6 +58,19 @@ def test_tensorboard_reads_a_training_run(tmp_path):
 
 
 @pytest.mark.usefixtures("eager")
+def test_default_step_is_restored_where_the_writer_sets_it():
+    writer, steps = tf2.summary.create_noop_writer(), tf2.summary.experimental
+    with writer.as_default():
+        steps.set_step(5)
+    assert steps.get_step() == 5
+    with writer.as_default(step=7) as entered:
+        assert entered is writer
+        steps.set_step(9)
+    assert steps.get_step() == 5
+    steps.set_step(None)
+
+
+@pytest.mark.usefixtures("eager")
 def test_tensorboard_reads_tensorflow_2_summaries(tmp_path):
     writer = tf2.summary.create_file_writer(str(tmp_path))
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
+from berth.blocks import FunctionBlock, Use
 from berth.dtypes import ALL, FLOATING, REAL, DType, string, uint8, uint16
 from berth.errors import InvalidArgumentError
 from berth.front.graph_scope import add_to_collections, get_collection, name_scope
@@ -333,16 +333,21 @@ def clean_tag(name: str) -> str:
     return _NOT_IN_NAMES.sub("_", name).lstrip("/")
 
 
-@contextmanager
 def _summary_scope(
     name: str, family: str | None, values: Sequence[Any], default_name: str | None = None
-) -> Iterator[tuple[str, str]]:
-    """Enter the scope of a summary: its tag, and the name of its operation."""
+) -> FunctionBlock[tuple[str, str]]:
+    """Open the name scope of a summary; the block gets its tag, and its operation's name."""
+    return FunctionBlock(_begin_summary, name, family, values, default_name)
+
+
+def _begin_summary(
+    use: Use, name: str, family: str | None, values: Sequence[Any], default_name: str | None
+) -> tuple[str, str]:
     name = clean_tag(name)
     base = name if family is None else f"{clean_tag(family)}/{name}"
-    with name_scope(base, default_name, values) as scope:
-        tag = scope.rstrip("/")
-        yield tag if family is None else f"{clean_tag(family)}/{tag}", scope
+    scope = use.enter(name_scope(base, default_name, values))
+    tag = scope.rstrip("/")
+    return tag if family is None else f"{clean_tag(family)}/{tag}", scope
 
 
 def _collected(summary: Tensor, collections: Any) -> Tensor:

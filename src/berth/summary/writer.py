@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from berth.blocks import Block, FunctionBlock, Use
 from berth.dtypes import ALL, bool_, int64
 from berth.eager.scope import name_scope
 from berth.front.graph_scope import convert_to_tensor
@@ -46,18 +46,9 @@ class SummaryWriter:
     def __init__(self, events: EventFileWriter | None) -> None:
         self._events = events
 
-    @contextmanager
-    def as_default(self, step: Any = None) -> Iterator[SummaryWriter]:
+    def as_default(self, step: Any = None) -> _DefaultWriter:
         """Make it the default writer of a block, whose default step may be given too."""
-        before = _state.writer, _state.step
-        _state.writer = self
-        if step is not None:
-            _state.step = step
-        try:
-            yield self
-        finally:
-            _state.writer, _state.step = before
-            self.flush()
+        return _DefaultWriter(self, step)
 
     def set_as_default(self, step: Any = None) -> None:
         """Make it the default writer from now on."""
@@ -97,8 +88,31 @@ class _State(threading.local):
     step: Any = None
     condition: Any = True
 
+    def set_in_block(self, use: Use, name: str, value: Any) -> None:
+        """Set one of these until a block ends; then it is what it was before."""
+        use.at_end(vars(self).__setitem__, [(name, getattr(self, name))])
+        setattr(self, name, value)
+
 
 _state = _State()
+
+
+class _DefaultWriter(Block[SummaryWriter]):
+    """A block with a default writer, which is flushed at the end."""
+
+    def __init__(self, writer: SummaryWriter, step: Any) -> None:
+        self._writer = writer
+        self._step = step
+
+    def _begin(self, use: Use) -> SummaryWriter:
+        _state.set_in_block(use, "writer", self._writer)
+        if self._step is not None:
+            _state.set_in_block(use, "step", self._step)
+        return self._writer
+
+    def _finish(self, use: Use) -> None:
+        super()._finish(use)
+        self._writer.flush()
 
 
 @public_v2("summary.create_file_writer")
@@ -144,14 +158,9 @@ def set_step(step: Any) -> None:
 
 
 @public_v2("summary.record_if")
-@contextmanager
-def record_if(condition: Any) -> Iterator[None]:
+def record_if(condition: Any) -> FunctionBlock[None]:
     """Record summaries in a block only if the condition, a value or a function, holds."""
-    before, _state.condition = _state.condition, condition
-    try:
-        yield
-    finally:
-        _state.condition = before
+    return FunctionBlock(_state.set_in_block, "condition", condition)
 
 
 @public_v2("summary.should_record_summaries")

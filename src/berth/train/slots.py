@@ -6,12 +6,12 @@ An optimizer keeps a momentum or an average for each variable that it trains. Th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from berth.blocks import FunctionBlock, Use
 from berth.dtypes import resource
-from berth.eager.mode import executing_eagerly, init_scope
+from berth.eager.mode import executing_eagerly, leave_functions
 from berth.eager.variable import Variable as EagerVariable
 from berth.graph.graph import Graph
 from berth.graph.tensor import SymbolicTensor
@@ -48,13 +48,16 @@ def beside(variable: Any) -> AbstractContextManager[Any]:
     return nullcontext()
 
 
-@contextmanager
-def lifted() -> Iterator[None]:
-    """Make what lasts: outside of functions, and without control dependencies."""
-    with init_scope():
-        builder: Any = current()
-        with builder.control_dependencies(None):
-            yield
+def lifted() -> FunctionBlock[None]:
+    """Lift a block, which makes variables, out of functions and control dependencies."""
+    return FunctionBlock(_lift)
+
+
+def _lift(use: Use) -> None:
+    leave_functions(use)
+    builder = current()
+    if isinstance(builder, Graph):
+        use.enter(builder.control_dependencies(None))
 
 
 def create_slot(primary: Any, val: Any, name: str, colocate_with_primary: bool = True) -> Any:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import berth
 from berth import errors
 from berth.train.checkpoints import unfinished
 from berth.train.checkpoints.bundle_reader import BundleReader
@@ -17,7 +19,9 @@ from berth.train.checkpoints.checkpoint_state import (
     get_checkpoint_state,
     update_checkpoint_state,
 )
+from tests.memory.interrupts import Interrupter
 
+BERTH = Path(berth.__file__).parent
 _EVENTS = {"open", "os.rename", "os.link", "os.remove", "os.scandir", "fcntl.flock"}
 _KILLED = 9
 
@@ -241,3 +245,22 @@ def test_waiting_for_another_process_ends(tmp_path, monkeypatch):
     ):
         save(str(tmp_path / "m"), 3)
     save(str(tmp_path / "m"), 3)
+
+
+def test_interrupt_leaves_no_folder_locked(tmp_path, monkeypatch):
+    monkeypatch.setattr(unfinished, "MAX_WAIT_SECONDS", 0.0)
+    interrupter, n, is_reached, kept = Interrupter(BERTH), 0, True, []
+
+    def lock():
+        try:
+            with unfinished.folder_locked(str(tmp_path)):
+                pass
+        except KeyboardInterrupt as error:
+            kept.append(error)  # as an interactive shell does, with the frames in its traceback
+            raise
+
+    while is_reached:
+        n += 1
+        is_reached, _ = interrupter.run(lock, n)
+        lock()
+    assert len(kept) > 10

@@ -13,15 +13,16 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
+from berth.blocks import FunctionBlock, Use
 from berth.errors import DeadlineExceededError, explain
 from berth.file_errors import naming
 
 MAX_WAIT_SECONDS = 60.0
 _BUFFER_SIZE = 1 << 20
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _UNFINISHED = re.compile(r"\.unfinished-[0-9a-f]{12}\Z")
 _NO_LOCKS = {errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL, errno.EBADF}
 
@@ -30,16 +31,17 @@ def folder_of(path: str) -> str:
     return os.path.dirname(path) or "."
 
 
-@contextmanager
-def folder_locked(folder: str) -> Iterator[None]:
+def folder_locked(folder: str) -> FunctionBlock[None]:
     """Exclude other processes, and threads, from changing a folder in this way meanwhile."""
+    return FunctionBlock(_lock_folder, folder)
+
+
+def _lock_folder(use: Use, folder: str) -> None:
+    opened: list[tuple[int]] = []
+    use.at_end(os.close, opened)  # which unlocks it
     with naming(folder):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        _lock_in_time(descriptor, folder)
-        yield
-    finally:
-        os.close(descriptor)  # which unlocks it
+        opened.extend(zip(map(os.open, [folder], [_FOLDER])))  # no interrupt in between
+    _lock_in_time(opened[0][0], folder)
 
 
 def _lock_in_time(descriptor: int, folder: str) -> None:
@@ -74,7 +76,7 @@ def unfinished_name(path: str) -> str:
 def sync_folder(folder: str) -> None:
     """Return when the names in a folder are on the disk."""
     with naming(folder):
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        descriptor = os.open(folder, _FOLDER)
     try:
         with suppress(OSError):  # some file systems have no such thing
             os.fsync(descriptor)
