@@ -251,15 +251,12 @@ def test_second_interrupt_waits_for_the_workers_too(executor, monkeypatch):
     class InterruptedRun(_Run):
         n_left = 3
 
-        def stop(self, error):
-            raise KeyboardInterrupt
-
-        def wait(self):
+        def wait(self, error):
             self.n_left -= 1
             if self.n_left:
                 raise KeyboardInterrupt
             go_on.set()
-            super().wait()
+            super().wait(error)
 
     monkeypatch.setattr("berth.run.executor._Run", InterruptedRun)
     binding = Binding([Stage(1, interrupted), Stage(2, part)], BOTH_BUSY)

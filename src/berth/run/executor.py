@@ -14,9 +14,12 @@ Invariants:
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import methodcaller
 from queue import SimpleQueue
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -25,7 +28,7 @@ from berth.errors import CancelledError
 from berth.fp_errors import ignore_fp_errors
 from berth.run.binding import Binding
 from berth.run.stage import BoundStage
-from berth.run.threads import n_cores, share_cores
+from berth.run.threads import held_lock, n_cores, run_to_end, share_cores
 
 WORTH_A_THREAD = 5e-4
 """How many seconds of work make it worth while to hand them over."""
@@ -67,31 +70,18 @@ class Executor:
         own = max(busy, key=lambda device: binding.plan.work_seconds[device])
         share = max(1, n_cores() // len(busy))
         others = {stage.device for stage in binding.stages} - {own}
-        is_begun = is_over = False
-        # Not in a function: an interrupt at its start would escape. The inner handler makes no
-        # call in which a second interrupt could arrive; the outer one is for the inner loop's
-        # jump back.
-        while not is_over:
-            try:
-                while not is_over:
-                    try:
-                        if not is_begun:
-                            is_begun = True
-                            self._hand_out(run, others, share)
-                            run.work_for(own, share)
-                        run.wait()
-                        is_over = True
-                    except BaseException as error:
-                        run.error = run.error or error
-            except BaseException as error:
-                run.error = run.error or error
+
+        def work() -> None:
+            self._hand_out(run, others, share)
+            run.work_for(own, share)
+
+        failed = run_to_end(work, run.wait) or run.error
         run.release()
-        failed, run.error = run.error, None
         try:
             if failed is not None:
                 raise failed
         finally:
-            del failed  # or the frame would hold what holds the frame
+            failed = None  # or the frame would hold what holds the frame
 
     def _hand_out(self, run: _Run, devices: set[int], share: int) -> None:
         """Give each device's part of a run to its worker."""
@@ -102,8 +92,7 @@ class Executor:
                 worker = self._workers.get(device)
                 if worker is None:
                     worker = self._workers[device] = _Worker(f"berth-device-{device}")
-                run.n_parts += 1
-                worker.submit(partial(run.work_as_part, device, share))
+                run.hand_out(worker.submit, device, share)
 
     def close(self) -> None:
         """End the workers. A run that goes on is done by its own thread."""
@@ -124,68 +113,87 @@ def is_concurrent(binding: Binding) -> bool:
 
 
 class _Run:
-    """One run that several threads work for."""
+    """One run that several threads work for, each for one device.
+
+    The caller may be interrupted between any two instructions. So what others wait for are
+    locks, each released once: by an iterator, which C code advances as it releases.
+    """
 
     def __init__(self, stages: Sequence[BoundStage]) -> None:
         self._stages = stages
-        self._is_over = [False] * len(stages)
-        self._changed = threading.Condition()
-        self.n_parts = 0
-        self._n_ended = 0
+        self._over = [held_lock() for _ in stages]
+        """For each stage: held until it is over, or will not be run."""
+        self._ends = {
+            device: map(methodcaller("release"), self._locks_of(device))
+            for device in {stage.device for stage in stages}
+        }
+        """For each device: releases the lock of its next stage."""
+        self._parts: list[tuple[int, Lock]] = []
+        """Devices that others work for, with a lock that is held until they are done."""
+        self._handed_out: list[None] = []
+        """As many elements as parts were handed out: the first ones."""
         self.error: BaseException | None = None
+
+    def _locks_of(self, device: int) -> list[Lock]:
+        each = zip(self._stages, self._over, strict=True)
+        return [over for stage, over in each if stage.device == device]
+
+    def hand_out(self, submit: Callable[[Any], None], device: int, n_cores: int) -> None:
+        """Let another thread work for a device."""
+        over = held_lock()
+        self._parts.append((device, over))
+        work = partial(self._work_as_part, device, n_cores, over)
+        # One C call hands it out and notes it: no interrupt comes in between.
+        self._handed_out.extend(map(submit, (work,)))
 
     def work_for(self, device: int, n_cores: int) -> None:
         """Run the stages of one device, each when its time has come."""
         with share_cores(n_cores), np.errstate(all="ignore"):
-            for number, stage in enumerate(self._stages):
-                if stage.device == device and not self._run_stage(number, stage):
-                    break
+            for stage in self._stages:
+                if stage.device == device:
+                    self._run_stage(stage)
+                    next(self._ends[device])
 
-    def work_as_part(self, device: int, n_cores: int) -> None:
-        """Do as `work_for`, in a worker that the caller waits for."""
+    def _run_stage(self, stage: BoundStage) -> None:
+        for number in stage.waits:
+            with self._over[number]:
+                pass
+        if self.error is None:
+            try:
+                stage.run_unless(self.is_stopped)
+            except BaseException as error:  # the caller's thread raises it
+                self.error = self.error or error
+
+    def _work_as_part(self, device: int, n_cores: int, over: Lock) -> None:
         try:
             self.work_for(device, n_cores)
+        except BaseException as error:
+            self.error = self.error or error
         finally:
-            with self._changed:
-                self._n_ended += 1
-                self._changed.notify_all()
+            self._give_up(device)
+            over.release()
 
-    def _run_stage(self, number: int, stage: BoundStage) -> bool:
-        with self._changed:
-            self._changed.wait_for(
-                lambda: self.error is not None or all(self._is_over[w] for w in stage.waits)
-            )
-            if self.error is not None:
-                return False
-        try:
-            stage.run_unless(self.is_stopped)
-        except BaseException as error:  # the caller's thread raises it
-            self.stop(error)
-            return False
-        with self._changed:
-            self._is_over[number] = True
-            self._changed.notify_all()
-        return True
+    def _give_up(self, device: int) -> None:
+        """Let no thread wait for the stages of a device that are left, if there are any."""
+        deque(self._ends[device], maxlen=0)
 
     def is_stopped(self) -> bool:
         return self.error is not None
 
-    def stop(self, error: BaseException) -> None:
-        """Make no further call."""
-        with self._changed:
-            if self.error is None:
-                self.error = error
-            self._changed.notify_all()
-
     def release(self) -> None:
         """Drop the stages, and with them the arrays: a worker may still hold this run."""
         self._stages = ()
+        self.error = None
 
-    def wait(self) -> None:
-        """Wait until every part that was handed out has ended, and tell it of an error."""
-        with self._changed:
-            self._changed.notify_all()
-            self._changed.wait_for(lambda: self._n_ended >= self.n_parts)
+    def wait(self, error: BaseException | None) -> None:
+        """Wait until every part that was handed out is done, and tell it of an error."""
+        self.error = self.error or error
+        handed_out = self._parts[: len(self._handed_out)]
+        for device in self._ends.keys() - {device for device, _ in handed_out}:
+            self._give_up(device)
+        for _, over in handed_out:
+            with over:
+                pass
 
 
 class _Worker:
@@ -193,10 +201,8 @@ class _Worker:
 
     def __init__(self, name: str) -> None:
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self.submit: Callable[[Callable[[], None] | None], None] = self._work.put
         threading.Thread(target=self._loop, name=name, daemon=True).start()
-
-    def submit(self, work: Callable[[], None] | None) -> None:
-        self._work.put(work)
 
     def _loop(self) -> None:
         while True:

@@ -63,16 +63,46 @@ class _SharedCores(Block[None]):
             blas.settle()
 
 
-def wait_uninterrupted(
-    wait: Callable[[], Any], interrupted: Callable[[BaseException], None]
-) -> None:
-    """Wait to the end, also through Ctrl-C: memory is in use until then."""
-    while True:
+def run_to_end(
+    work: Callable[[], object], wait: Callable[[BaseException | None], object]
+) -> BaseException | None:
+    """Do work, and wait until it is over in all threads: memory is in use until then.
+
+    Ctrl-C does not end the wait, however often it comes. `wait`, which may be called again,
+    is told the first error of the two. Returns that.
+    """
+    error: BaseException | None = None
+    is_begun = is_over = False
+    # The inner handler makes no call in which a second interrupt could arrive; the outer one is
+    # for the inner loop's jump back.
+    while not is_over:
         try:
-            wait()
-            return
-        except KeyboardInterrupt as error:
-            interrupted(error)
+            while not is_over:
+                try:
+                    if not is_begun:
+                        is_begun = True
+                        work()
+                    wait(error)
+                    is_over = True
+                except BaseException as raised:
+                    error = error or raised
+        except BaseException as raised:
+            error = error or raised
+    try:
+        return error
+    finally:
+        del error  # or the frame would hold what holds the frame
+
+
+def held_lock() -> threading.Lock:
+    """Make a lock that is held until something is over: `with lock: pass` waits for that.
+
+    An Event would not do. Its methods are Python code, in which Ctrl-C may arrive when its own
+    lock has just been acquired, and is never released.
+    """
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
 
 
 class Pool:
@@ -88,22 +118,28 @@ class Pool:
 
     def run(self, tasks: Sequence[Callable[[], None]]) -> None:
         """Do all tasks, the first in this thread; raise the first error."""
-        first, *others = (_Task(task) for task in tasks)
-        if others and self._start():
-            for task in others:
-                self._tasks.put(task)
-        errors: list[BaseException] = []
-        for task in (first, *others):
+        shared = [_Task(task) for task in tasks]
+
+        def work() -> None:
+            if len(shared) > 1 and self._start():
+                for task in shared[1:]:
+                    self._tasks.put(task)
             # A task that no thread has begun is done here, so the pool cannot block itself.
-            task.do()
-            wait_uninterrupted(task.done.wait, errors.append)
-            if task.error is not None:
-                errors.append(task.error)
+            for task in shared:
+                task.do_here()
+
+        def wait(error: BaseException | None) -> None:
+            for task in shared:
+                task.wait()
+
+        error = run_to_end(work, wait)
         try:
-            if errors:
-                raise errors[0]
+            for failed in (error, *(task.error for task in shared)):
+                if failed is not None:
+                    raise failed
         finally:
-            del errors, first, others, task  # or the frame would hold what holds the frame
+            error = failed = None  # or the frame would hold what holds the frame
+            shared.clear()
 
     def _start(self) -> bool:
         """Start the threads, unless they were ended."""
@@ -136,16 +172,17 @@ class Pool:
 
 
 class _Task:
-    __slots__ = ("_begin", "_work", "done", "error")
+    __slots__ = ("_begin", "_is_callers", "_over", "_work", "error")
 
     def __init__(self, work: Callable[[], None]) -> None:
         self._work = work
         self._begin = threading.Lock()
-        self.done = threading.Event()
+        self._over = held_lock()
+        self._is_callers: list[bool] = []
         self.error: BaseException | None = None
 
     def do(self) -> None:
-        """Do the work, unless it was begun before."""
+        """Do the work in a thread of the pool, unless it was begun before."""
         if not self._begin.acquire(blocking=False):
             return
         try:
@@ -154,7 +191,27 @@ class _Task:
             self.error = error
         finally:
             self._work = _nothing  # drops the arrays before the caller continues
-            self.done.set()
+            self._over.release()
+
+    def do_here(self) -> None:
+        """Do the work in the thread of the caller, unless another has begun it."""
+        if self._take():
+            self._work()
+
+    def wait(self) -> None:
+        """Wait, in the thread of the caller, until no thread of the pool has the task."""
+        if self._take():
+            self._work = _nothing
+        else:
+            with self._over:
+                pass
+
+    def _take(self) -> bool:
+        """Let no thread of the pool begin the work; tell whether none has."""
+        if not self._is_callers:
+            # One C call acquires the lock and notes it: no interrupt comes in between.
+            self._is_callers.extend(map(self._begin.acquire, (False,)))
+        return self._is_callers[0]
 
 
 def _nothing() -> None:
