@@ -21,7 +21,7 @@ from berth.graph.recording import active_tapes, stop_recording
 from berth.ops import builder
 from berth.run.resources import no_collection
 from berth.run.threads import my_threads, share_cores
-from berth.summary.writer import _state
+from berth.summary.writer import state
 from berth.variables.store import get_store
 from tests.memory.interrupts import Interrupter
 
@@ -187,7 +187,7 @@ def state_of(graph):
         get_store(graph).scope.name,
         my_threads(9),
         gc.isenabled(),
-        (_state.writer, _state.step, _state.condition),
+        (state.writer, state.step, state.condition),
     ]
 
 

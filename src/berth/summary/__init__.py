@@ -4,20 +4,14 @@ from berth.summary import experimental as experimental
 
 # --- written by dev/make_api.py: make api
 # isort: split
+from berth.summary.write_ops import audio, graph, histogram, image, scalar, text, write
 from berth.summary.writer import (
     SummaryWriter,
-    audio,
     create_file_writer,
     create_noop_writer,
     flush,
-    graph,
-    histogram,
-    image,
     record_if,
-    scalar,
     should_record_summaries,
-    text,
-    write,
 )
 
 __all__ = [
