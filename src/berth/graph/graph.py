@@ -367,6 +367,10 @@ class Graph(Lookup):
         """Allow no further operations."""
         self._is_finalized = True
 
+    def _unsafe_unfinalize(self) -> None:
+        """Allow operations again: TensorFlow's own name, for when a training session ends."""
+        self._is_finalized = False
+
     def _check_not_finalized(self) -> None:
         if self._is_finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")

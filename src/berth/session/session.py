@@ -39,6 +39,7 @@ from berth.session.partial_run import PartialRun
 from berth.session.placement_log import PlacementLog
 from berth.session.run_metadata import RunMetadata
 from berth.session.step_stats import fill_metadata
+from berth.session.targets import config_of_target, is_server
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,6 +57,7 @@ class BaseSession:
         _check_arguments(target, graph, config)
         self.graph: Graph = graph or get_default_graph()
         self.sess_str = target
+        config = config or config_of_target(target)
         self._config = config or ConfigProto()
         self._gone = ""
         """Why the session cannot be used any more."""
@@ -359,7 +361,7 @@ def _check_arguments(target: Any, graph: Any, config: Any) -> None:
     if config is not None and not isinstance(config, ConfigProto):
         kind = type(config).__name__
         raise TypeError(f'Argument `config` must be a tf.ConfigProto, but got "{kind}"')
-    if target not in ("", "local"):
+    if target not in ("", "local") and not is_server(target):
         raise NotFoundError(
             None,
             None,

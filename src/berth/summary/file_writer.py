@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, ClassVar
 
 from berth.errors import BerthWarning
+from berth.graph.default_graph import get_default_graph
 from berth.proto.framework import GraphDef
 from berth.public import public_v1
 from berth.summary.events import EventFileWriter
@@ -147,11 +148,13 @@ class FileWriterCache:
 
     @staticmethod
     def get(logdir: Any) -> FileWriter:
-        """Return the writer for a folder."""
+        """Return the writer for a folder; a new one writes the default graph first."""
         with FileWriterCache._lock:
             found = FileWriterCache._writers.get(logdir)
             if found is None:
-                found = FileWriterCache._writers[logdir] = FileWriter(logdir)
+                found = FileWriterCache._writers[logdir] = FileWriter(
+                    logdir, get_default_graph()
+                )
             return found
 
     @staticmethod

@@ -16,6 +16,7 @@ from berth.data.example import (
     SequenceExample,
 )
 from berth.proto.cluster import ClusterDef, JobDef
+from berth.proto.server import ServerDef
 from berth.train.checkpoints.checkpoint_reader import (
     list_variables,
     load_checkpoint,
@@ -41,6 +42,7 @@ __all__ = [
     "Int64List",
     "JobDef",
     "SequenceExample",
+    "ServerDef",
     "get_checkpoint_state",
     "latest_checkpoint",
     "list_variables",

@@ -15,7 +15,7 @@ from berth.ops.arrays.joining import stack
 from berth.ops.arrays.metadata import rank
 from berth.ops.compose import scope as open_scope
 from berth.ops.elementwise.compare import logical_not
-from berth.ops.flow.control import group
+from berth.ops.flow.control import group, no_op
 from berth.ops.state.variables import REFERENCE_IS_INITIALIZED
 from berth.public import public_v1
 from berth.variables.assignment import beside
@@ -79,6 +79,19 @@ def global_variables_initializer() -> Any:
 def local_variables_initializer() -> Any:
     """Operation that initializes all local variables."""
     return variables_initializer(local_variables())
+
+
+@public_v1("tables_initializer", "initializers.tables_initializer")
+def tables_initializer(name: str = "init_all_tables") -> Any:
+    """Operation that initializes all lookup tables of the default graph."""
+    found = get_default_graph().get_collection(GraphKeys.TABLE_INITIALIZERS)
+    return group(*found, name=name) if found else no_op(name=name)
+
+
+@public_v1("initialize_all_tables")
+def initialize_all_tables(name: str = "init_all_tables") -> Any:
+    """Initialize all lookup tables: the old name of `tables_initializer`."""
+    return tables_initializer(name)
 
 
 @public_v1("initialize_variables")

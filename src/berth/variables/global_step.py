@@ -13,8 +13,10 @@ from berth.graph.tensor import SymbolicTensor
 from berth.public import public_v1
 from berth.variables.initializers_v1 import Zeros
 from berth.variables.scope import get_variable
+from berth.variables.variable import Variable
 
 _log = logging.getLogger("berth")
+_READ_KEY = "global_step_read_op_cache"
 
 
 @public_v1("train.global_step")
@@ -69,6 +71,22 @@ def get_or_create_global_step(graph: Graph | None = None) -> Any:
     """
     step = get_global_step(graph)
     return create_global_step(graph) if step is None else step
+
+
+def global_step_read_for(user: str) -> Any:
+    """Tensor of the default graph's global step, for hooks; an error that names the user."""
+    graph = get_default_graph()
+    reads = graph.get_collection(_READ_KEY)
+    if reads:
+        return reads[0]
+    step = get_global_step(graph)
+    if step is None:
+        raise RuntimeError(f"Global step should be created to use {user}.")
+    with graph.name_scope(None), graph.name_scope(f"{step.op.name}/"):
+        # A value of its own, and not the variable's memory, which the next step writes.
+        read = (step.initialized_value() if isinstance(step, Variable) else step) + 0
+    graph.add_to_collection(_READ_KEY, read)
+    return read
 
 
 @public_v1("train.assert_global_step")

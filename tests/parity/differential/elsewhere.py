@@ -64,6 +64,10 @@ GROUPS = {
         "tf.compat.v1.moving_average_variables",
         "tf.compat.v1.trainable_variables",
     ),
+    "tests/train/test_monitored_session.py::test_tables_are_initialized_together": (
+        "tf.compat.v1.initialize_all_tables",
+        "tf.compat.v1.tables_initializer",
+    ),
     "tests/graph/test_variable.py::test_variables_are_initialized_together": (
         "tf.compat.v1.global_variables_initializer",
         "tf.compat.v1.initialize_all_variables",

@@ -6,6 +6,7 @@ from berth.missing import explain_missing_names as _explain_missing_names
 # isort: split
 from berth.variables.collections import global_variables_initializer as global_variables
 from berth.variables.collections import local_variables_initializer as local_variables
+from berth.variables.collections import tables_initializer
 from berth.variables.collections import variables_initializer as variables
 from berth.variables.initializers_v1 import Constant as constant
 from berth.variables.initializers_v1 import GlorotNormal as glorot_normal
@@ -36,6 +37,7 @@ __all__ = [
     "orthogonal",
     "random_normal",
     "random_uniform",
+    "tables_initializer",
     "truncated_normal",
     "uniform_unit_scaling",
     "variables",

@@ -17,6 +17,7 @@ from berth.data.example import (
 )
 from berth.proto.cluster import ClusterDef, JobDef
 from berth.proto.saver import SaverDef
+from berth.proto.server import ServerDef
 from berth.summary.events import summary_iterator
 from berth.summary.file_writer import FileWriter as SummaryWriter
 from berth.train.checkpoints.checkpoint_reader import (
@@ -37,6 +38,26 @@ from berth.train.checkpoints.checkpoint_state import (
 from berth.train.cluster import ClusterSpec
 from berth.train.coordinator import Coordinator, LooperThread
 from berth.train.device_setter import replica_device_setter
+from berth.train.hooks.checkpoint_saver import CheckpointSaverHook, CheckpointSaverListener
+from berth.train.hooks.feeding import FeedFnHook, FinalOpsHook
+from berth.train.hooks.logging_tensors import LoggingTensorHook
+from berth.train.hooks.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from berth.train.hooks.step_counter import StepCounterHook
+from berth.train.hooks.stopping import (
+    GlobalStepWaiterHook,
+    NanLossDuringTrainingError,
+    NanTensorHook,
+    StopAtStepHook,
+)
+from berth.train.hooks.summary_saver import ProfilerHook, SummarySaverHook
+from berth.train.hooks.timer import SecondOrStepTimer
+from berth.train.monitored_session import MonitoredSession, SingularMonitoredSession
+from berth.train.monitored_training_session import MonitoredTrainingSession
 from berth.train.moving_averages import ExponentialMovingAverage
 from berth.train.optimizers.adadelta import AdadeltaOptimizer
 from berth.train.optimizers.adagrad import (
@@ -56,6 +77,7 @@ from berth.train.optimizers.rmsprop import RMSPropOptimizer
 from berth.train.saving.import_meta_graph import import_meta_graph, write_graph
 from berth.train.saving.meta_graph import export_meta_graph
 from berth.train.saving.saver import Saver
+from berth.train.scaffold import Scaffold
 from berth.train.schedules import (
     cosine_decay,
     cosine_decay_restarts,
@@ -68,6 +90,14 @@ from berth.train.schedules import (
     polynomial_decay,
 )
 from berth.train.schedules import piecewise_constant as piecewise_constant_decay
+from berth.train.server import Server
+from berth.train.session_creator import (
+    ChiefSessionCreator,
+    SessionCreator,
+    WorkerSessionCreator,
+)
+from berth.train.session_manager import SessionManager
+from berth.train.supervisor import Supervisor, basic_train_loop
 from berth.variables.global_step import (
     assert_global_step,
     create_global_step,
@@ -82,6 +112,9 @@ __all__ = [
     "AdagradOptimizer",
     "AdamOptimizer",
     "BytesList",
+    "CheckpointSaverHook",
+    "CheckpointSaverListener",
+    "ChiefSessionCreator",
     "ClusterDef",
     "ClusterSpec",
     "Coordinator",
@@ -91,23 +124,49 @@ __all__ = [
     "FeatureList",
     "FeatureLists",
     "Features",
+    "FeedFnHook",
+    "FinalOpsHook",
     "FloatList",
     "FtrlOptimizer",
+    "GlobalStepWaiterHook",
     "GradientDescentOptimizer",
     "Int64List",
     "JobDef",
+    "LoggingTensorHook",
     "LooperThread",
     "MomentumOptimizer",
+    "MonitoredSession",
+    "MonitoredTrainingSession",
+    "NanLossDuringTrainingError",
+    "NanTensorHook",
     "NewCheckpointReader",
     "Optimizer",
+    "ProfilerHook",
     "ProximalAdagradOptimizer",
     "ProximalGradientDescentOptimizer",
     "RMSPropOptimizer",
     "Saver",
     "SaverDef",
+    "Scaffold",
+    "SecondOrStepTimer",
     "SequenceExample",
+    "Server",
+    "ServerDef",
+    "SessionCreator",
+    "SessionManager",
+    "SessionRunArgs",
+    "SessionRunContext",
+    "SessionRunHook",
+    "SessionRunValues",
+    "SingularMonitoredSession",
+    "StepCounterHook",
+    "StopAtStepHook",
+    "SummarySaverHook",
     "SummaryWriter",
+    "Supervisor",
+    "WorkerSessionCreator",
     "assert_global_step",
+    "basic_train_loop",
     "checkpoint_exists",
     "cosine_decay",
     "cosine_decay_restarts",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from berth.errors import FailedPreconditionError, NotFoundError
+from berth.front import logger
 from berth.graph.default_graph import get_default_graph
 from berth.graph.keys import GraphKeys
 from berth.ops.compose import is_eager
@@ -20,8 +20,6 @@ from berth.train.saving.meta_graph import export_meta_graph
 from berth.train.saving.mismatches import check_restorable
 from berth.train.saving.saver_graph import build_saver
 from berth.variables.variable import Variable
-
-_log = logging.getLogger("berth")
 
 
 @public_v1("train.Saver")
@@ -209,7 +207,7 @@ class Saver:
         if not checkpoint_exists(path):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {path}")
         sess = _session(sess)
-        _log.info("Restoring parameters from %s", path)
+        logger.info("Restoring parameters from %s", path)
         check_restorable(sess.graph, definition.restore_op_name, path)
         sess.run(definition.restore_op_name, {definition.filename_tensor_name: path})
 

@@ -1,0 +1,1 @@
+"""Hooks of ``tf.train``: what is done before and after each run of a training session."""
