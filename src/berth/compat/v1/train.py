@@ -56,6 +56,23 @@ from berth.train.hooks.stopping import (
 )
 from berth.train.hooks.summary_saver import ProfilerHook, SummarySaverHook
 from berth.train.hooks.timer import SecondOrStepTimer
+from berth.train.input_batches import (
+    batch,
+    batch_join,
+    maybe_batch,
+    maybe_batch_join,
+    maybe_shuffle_batch,
+    maybe_shuffle_batch_join,
+    shuffle_batch,
+    shuffle_batch_join,
+)
+from berth.train.input_producers import (
+    input_producer,
+    limit_epochs,
+    range_input_producer,
+    slice_input_producer,
+    string_input_producer,
+)
 from berth.train.monitored_session import MonitoredSession, SingularMonitoredSession
 from berth.train.monitored_training_session import MonitoredTrainingSession
 from berth.train.moving_averages import ExponentialMovingAverage
@@ -74,6 +91,7 @@ from berth.train.optimizers.gradient_descent import (
 from berth.train.optimizers.momentum import MomentumOptimizer
 from berth.train.optimizers.optimizer import Optimizer
 from berth.train.optimizers.rmsprop import RMSPropOptimizer
+from berth.train.queue_runner import QueueRunner, add_queue_runner, start_queue_runners
 from berth.train.saving.import_meta_graph import import_meta_graph, write_graph
 from berth.train.saving.meta_graph import export_meta_graph
 from berth.train.saving.saver import Saver
@@ -144,6 +162,7 @@ __all__ = [
     "ProfilerHook",
     "ProximalAdagradOptimizer",
     "ProximalGradientDescentOptimizer",
+    "QueueRunner",
     "RMSPropOptimizer",
     "Saver",
     "SaverDef",
@@ -165,8 +184,11 @@ __all__ = [
     "SummaryWriter",
     "Supervisor",
     "WorkerSessionCreator",
+    "add_queue_runner",
     "assert_global_step",
     "basic_train_loop",
+    "batch",
+    "batch_join",
     "checkpoint_exists",
     "cosine_decay",
     "cosine_decay_restarts",
@@ -180,19 +202,31 @@ __all__ = [
     "get_or_create_global_step",
     "global_step",
     "import_meta_graph",
+    "input_producer",
     "inverse_time_decay",
     "latest_checkpoint",
+    "limit_epochs",
     "linear_cosine_decay",
     "list_variables",
     "load_checkpoint",
     "load_variable",
+    "maybe_batch",
+    "maybe_batch_join",
+    "maybe_shuffle_batch",
+    "maybe_shuffle_batch_join",
     "natural_exp_decay",
     "noisy_linear_cosine_decay",
     "piecewise_constant",
     "piecewise_constant_decay",
     "polynomial_decay",
+    "range_input_producer",
     "remove_checkpoint",
     "replica_device_setter",
+    "shuffle_batch",
+    "shuffle_batch_join",
+    "slice_input_producer",
+    "start_queue_runners",
+    "string_input_producer",
     "summary_iterator",
     "update_checkpoint_state",
     "write_graph",
