@@ -77,9 +77,10 @@ class Use:
         return block._begin(self)
 
     def at_end(self, function: Callable[..., object], arguments: list[Any]) -> None:
-        """Call a function of C when the block ends, with a tuple of a list, if it has one then.
+        """Call a function of C when the block ends, with the first arguments in a list.
 
-        A list that C code fills when it changes something leaves no moment between the two.
+        If the list is empty by then, there is no call. So C code that makes a change may put
+        the arguments for undoing it there, without a moment in between for an interrupt.
         """
         call = partial(next, starmap(function, arguments))
         if self.end_function() is None:
@@ -96,7 +97,7 @@ class Use:
             self._stacks.pop()
 
     def drop(self) -> None:
-        """Remove what was set, whatever was set since."""
+        """Remove what was set, in any order."""
         for stack in self._stacks:
             stack.pop(self, None)
 
@@ -140,8 +141,8 @@ class Block(Generic[T]):
         """End a use. What it set is removed also if this is interrupted."""
         use.end()
 
-    def _is_not_open(self) -> None:
-        """Answer a call of `__exit__` without one of `__enter__`."""
+    def _exit_unentered(self) -> None:
+        """Handle a call of `__exit__` without one of `__enter__`: by default an error."""
         raise RuntimeError("This block is not open: it was left already, or never entered.")
 
     def __enter__(self) -> T:
@@ -174,7 +175,7 @@ def _end(block: Block[Any], use: Use, *error: object) -> None:
             block._finish(by_hand[position][1])
             del by_hand[position]
             return
-    block._is_not_open()
+    block._exit_unentered()
 
 
 def _exit_by_hand(block: Block[Any], *error: object) -> None:

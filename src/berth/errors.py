@@ -58,7 +58,7 @@ class OpError(Exception):
 
 
 class CancelledError(OpError):
-    """A run was given up."""
+    """A run was cancelled."""
 
     error_code = 1
 

@@ -5,19 +5,10 @@ from __future__ import annotations
 import pytest
 
 import berth as tf
+from tests.parity.config_devices import CPU, GPU, PART, names
 from tests.parity.programs import first_line
 
 config = tf.config
-experimental = tf.config.experimental
-threading = tf.config.threading
-
-CPU = config.PhysicalDevice("/physical_device:CPU:0", "CPU")
-GPU = [config.PhysicalDevice(f"/physical_device:GPU:{index}", "GPU") for index in range(4)]
-PART = config.LogicalDeviceConfiguration
-
-
-def names(devices):
-    return [device.name for device in devices]
 
 
 # --- 2.3 set_logical_device_configuration, get_logical_device_configuration ---

@@ -5,19 +5,7 @@ from __future__ import annotations
 import pytest
 
 import berth as tf
-
-config = tf.config
-experimental = tf.config.experimental
-threading = tf.config.threading
-
-CPU = config.PhysicalDevice("/physical_device:CPU:0", "CPU")
-GPU = [config.PhysicalDevice(f"/physical_device:GPU:{index}", "GPU") for index in range(4)]
-PART = config.LogicalDeviceConfiguration
-
-
-def names(devices):
-    return [device.name for device in devices]
-
+from tests.parity.config_devices import names
 
 # --- 2.3 tf.test, device_lib ---
 

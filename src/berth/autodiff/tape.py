@@ -92,7 +92,7 @@ class GradientTape(Block["GradientTape"]):
         deactivate(self)  # also where another tape's block is open still
         use.end()
 
-    def _is_not_open(self) -> None:
+    def _exit_unentered(self) -> None:
         """Do nothing: `gradient` may have ended the recording."""
 
     def reset(self) -> None:

@@ -114,7 +114,7 @@ class TFRecordWriter:
             self._file.flush()
 
     def close(self) -> None:
-        """Close the file. More than once is once."""
+        """Close the file; nothing happens if it is closed."""
         file, self._file = self._file, None
         if file is not None:
             with file_errors.naming(self._path):

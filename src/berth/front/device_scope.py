@@ -37,7 +37,7 @@ class EagerDevice(Block[None]):
             name = spec.to_string()
         use.set(context().eager_scope.blocks, (name, spec))
 
-    def _is_not_open(self) -> None:
+    def _exit_unentered(self) -> None:
         raise RuntimeError("Exiting device scope without proper scope nesting")
 
     def _base(self) -> DeviceSpecV2:

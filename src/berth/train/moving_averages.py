@@ -16,7 +16,7 @@ from berth.ops.elementwise.casting import cast
 from berth.ops.flow.control import group
 from berth.public import public
 from berth.train.slots import (
-    beside,
+    colocated_with,
     create_slot,
     create_zeros_slot,
     is_reference,
@@ -51,7 +51,7 @@ def assign_moving_average(
         rate = convert(1.0 - decay, None, "decay")
         if rate.dtype.base_dtype is not dtype:
             rate = cast(rate, dtype)
-        with beside(variable):
+        with colocated_with(variable):
             if zero_debias:
                 return _update_debiased(variable, _present(value), rate, inner)
             return assign_sub(variable, (variable - _present(value)) * rate, name=inner)

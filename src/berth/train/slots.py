@@ -40,7 +40,7 @@ def is_reference(variable: Any) -> bool:
     return isinstance(variable, Variable) and variable.handle.dtype is not resource
 
 
-def beside(variable: Any) -> AbstractContextManager[Any]:
+def colocated_with(variable: Any) -> AbstractContextManager[Any]:
     """Place the operations of a block with a variable; eager ones follow it by themselves."""
     if is_graph_variable(variable):
         graph: Graph = variable.graph.here()
@@ -99,7 +99,7 @@ def _create(
     is_variable = isinstance(primary, Variable)
     prefix = primary.handle.op.name if is_variable else primary.op.name
     known = initial.get_shape() if shape is None else shape
-    place = beside(primary) if colocate else nullcontext()
+    place = colocated_with(primary) if colocate else nullcontext()
     with variable_scope(None, f"{prefix}/{name}"), place:
         return get_variable(
             "",

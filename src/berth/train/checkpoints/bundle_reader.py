@@ -1,6 +1,6 @@
 """Reading a checkpoint: TensorFlow's tensor bundle, an ``.index`` file and its data files.
 
-The files come from strangers. Sizes are checked against the files before memory is allocated,
+The files are not trusted. Sizes are checked against the files before memory is allocated,
 and bytes against their checksums before they are returned; the error names the file.
 """
 

@@ -1,4 +1,4 @@
-"""`tf.train.NewCheckpointReader` and friends: what is in a checkpoint, without a graph."""
+"""`tf.train.NewCheckpointReader` and `list_variables`: reading checkpoints without a graph."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ positions of the restarts. Each block is followed by a byte for its compression 
 The index block has the place of each data block, under a key that is not less than those in it.
 The footer has the place of the index block, and a magic number.
 
-What is read comes from strangers: the readers raise `TableError`, and take no more memory than
+What is read is not trusted: the readers raise `TableError`, and take no more memory than
 a table of that size can need.
 """
 

@@ -1,4 +1,4 @@
-"""Files while they are written: a name of their own, until they are whole.
+"""Unfinished files: they have temporary names until all of them is written.
 
 A file gets its name by `os.replace` when all of it is on the disk, so its readers see the old
 or the new one. A killed process leaves its unfinished files behind. It held a lock on each,
@@ -32,7 +32,7 @@ def folder_of(path: str) -> str:
 
 
 def folder_locked(folder: str) -> FunctionBlock[None]:
-    """Exclude other processes, and threads, from changing a folder in this way meanwhile."""
+    """Lock a folder: one process, and thread, at a time changes the checkpoints in it."""
     return FunctionBlock(_lock_folder, folder)
 
 

@@ -14,8 +14,9 @@ from berth.ops.elementwise.casting import cast
 from berth.ops.training.optimizers import ADAGRAD, ADAGRAD_DA, PROXIMAL_ADAGRAD
 from berth.ops.training.updates import Update
 from berth.public import public_v1
+from berth.train.optimizers.proximal import ProximalOptimizer
 from berth.train.optimizers.rule_optimizer import RuleOptimizer
-from berth.train.slots import beside
+from berth.train.slots import colocated_with
 from berth.variables.initializers_v1 import Constant
 
 
@@ -26,7 +27,7 @@ def _check_positive(name: str, value: float) -> None:
 
 def _filled(variable: Any, value: float) -> Any:
     """Return a constant in the shape of a variable, placed with it."""
-    with beside(variable):
+    with colocated_with(variable):
         return constant(value, variable.dtype.base_dtype, variable.get_shape())
 
 
@@ -75,7 +76,7 @@ class AdagradOptimizer(RuleOptimizer):
 
 
 @public_v1("train.ProximalAdagradOptimizer")
-class ProximalAdagradOptimizer(RuleOptimizer):
+class ProximalAdagradOptimizer(ProximalOptimizer):
     """Adagrad with L1 and L2 regularization, which makes small weights zero."""
 
     _slot_names = ("accumulator",)
@@ -90,39 +91,20 @@ class ProximalAdagradOptimizer(RuleOptimizer):
         name: str = "ProximalAdagrad",
     ) -> None:
         _check_positive("initial_accumulator_value", initial_accumulator_value)
-        super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
+        l1, l2 = l1_regularization_strength, l2_regularization_strength
+        super().__init__(learning_rate, l1, l2, use_locking, name)
         self._initial_accumulator_value = initial_accumulator_value
-        self._l1_regularization_strength = l1_regularization_strength
-        self._l2_regularization_strength = l2_regularization_strength
-        self._learning_rate_tensor: Any = None
-        self._l1_regularization_strength_tensor: Any = None
-        self._l2_regularization_strength_tensor: Any = None
 
     def _create_slots(self, var_list: Sequence[Any]) -> None:
         for variable in var_list:
             first = _filled(variable, self._initial_accumulator_value)
             self._get_or_make_slot(variable, first, "accumulator", self._name)
 
-    def _prepare(self) -> None:
-        l1, l2 = self._l1_regularization_strength, self._l2_regularization_strength
-        self._learning_rate_tensor = convert(self._learning_rate, None, "learning_rate")
-        self._l1_regularization_strength_tensor = convert(
-            l1, None, "l1_regularization_strength"
-        )
-        self._l2_regularization_strength_tensor = convert(
-            l2, None, "l2_regularization_strength"
-        )
-
     def _rule(self) -> Update:
         return PROXIMAL_ADAGRAD
 
     def _numbers(self) -> Mapping[str, Any]:
-        return {
-            "lr": self._learning_rate_tensor,
-            "l1": self._l1_regularization_strength_tensor,
-            "l2": self._l2_regularization_strength_tensor,
-        }
+        return {"lr": self._learning_rate_tensor, **self._regularization()}
 
 
 @public_v1("train.AdagradDAOptimizer")
@@ -162,7 +144,7 @@ class AdagradDAOptimizer(RuleOptimizer):
 
     def _prepare(self) -> None:
         self._learning_rate_tensor = convert(self._learning_rate, None, "learning_rate")
-        with beside(self._learning_rate_tensor):
+        with colocated_with(self._learning_rate_tensor):
             self._global_step_on_worker = identity(self._global_step) + 1
 
     def _rule(self) -> Update:

@@ -15,7 +15,7 @@ from berth.ops.training.optimizers import ADAM
 from berth.ops.training.updates import Update
 from berth.public import public_v1
 from berth.train.optimizers.rule_optimizer import RuleOptimizer, as_number
-from berth.train.slots import beside
+from berth.train.slots import colocated_with
 from berth.variables.assignment import assign, assign_sub, scatter_add
 
 
@@ -114,7 +114,7 @@ class AdamOptimizer(RuleOptimizer):
         builder: Any = current()
         with builder.control_dependencies([op for op in update_ops if op is not None]):
             powers = self._get_beta_accumulators()
-            with beside(powers[0]):
+            with colocated_with(powers[0]):
                 updates = [
                     power.assign(power * beta, use_locking=self._use_locking)
                     for power, beta in zip(powers, (self._beta1_t, self._beta2_t), strict=True)

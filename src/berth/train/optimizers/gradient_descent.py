@@ -11,6 +11,7 @@ from berth.ops.elementwise.casting import cast
 from berth.ops.training.optimizers import GRADIENT_DESCENT, PROXIMAL_GRADIENT_DESCENT
 from berth.ops.training.updates import Update
 from berth.public import public_v1
+from berth.train.optimizers.proximal import ProximalOptimizer
 from berth.train.optimizers.rule_optimizer import RuleOptimizer
 
 
@@ -48,7 +49,7 @@ class GradientDescentOptimizer(RuleOptimizer):
 
 
 @public_v1("train.ProximalGradientDescentOptimizer")
-class ProximalGradientDescentOptimizer(RuleOptimizer):
+class ProximalGradientDescentOptimizer(ProximalOptimizer):
     """Gradient descent with L1 and L2 regularization, which makes small weights zero."""
 
     def __init__(
@@ -59,30 +60,11 @@ class ProximalGradientDescentOptimizer(RuleOptimizer):
         use_locking: bool = False,
         name: str = "ProximalGradientDescent",
     ) -> None:
-        super().__init__(use_locking, name)
-        self._learning_rate = learning_rate
-        self._l1_regularization_strength = l1_regularization_strength
-        self._l2_regularization_strength = l2_regularization_strength
-        self._learning_rate_tensor: Any = None
-        self._l1_regularization_strength_tensor: Any = None
-        self._l2_regularization_strength_tensor: Any = None
-
-    def _prepare(self) -> None:
-        l1, l2 = self._l1_regularization_strength, self._l2_regularization_strength
-        self._learning_rate_tensor = convert(self._learning_rate, None, "learning_rate")
-        self._l1_regularization_strength_tensor = convert(
-            l1, None, "l1_regularization_strength"
-        )
-        self._l2_regularization_strength_tensor = convert(
-            l2, None, "l2_regularization_strength"
-        )
+        l1, l2 = l1_regularization_strength, l2_regularization_strength
+        super().__init__(learning_rate, l1, l2, use_locking, name)
 
     def _rule(self) -> Update:
         return PROXIMAL_GRADIENT_DESCENT
 
     def _numbers(self) -> Mapping[str, Any]:
-        return {
-            "alpha": self._learning_rate_tensor,
-            "l1": self._l1_regularization_strength_tensor,
-            "l2": self._l2_regularization_strength_tensor,
-        }
+        return {"alpha": self._learning_rate_tensor, **self._regularization()}

@@ -30,7 +30,7 @@ from berth.ops.reductions.unsorted_segments import unsorted_segment_sum
 from berth.public import public_v1
 from berth.train.optimizers.slot_store import SlotStore
 from berth.train.optimizers.targets import target_of
-from berth.train.slots import beside, is_graph_variable, lifted
+from berth.train.slots import colocated_with, is_graph_variable, lifted
 from berth.variables.collections import trainable_variables
 
 
@@ -156,7 +156,7 @@ class Optimizer(SlotStore):
                 builder: Any = current()
                 in_graph = is_graph_variable(variable)
                 label = f"update_{variable.op.name}" if in_graph else "update_"
-                with builder.name_scope(label), beside(variable):
+                with builder.name_scope(label), colocated_with(variable):
                     updates.append(target.update(self, grad))
             if global_step is None:
                 done = self._finish(updates, inner)
@@ -168,7 +168,7 @@ class Optimizer(SlotStore):
         finished = self._finish(updates, "update")
         builder: Any = current()
         waits = [] if finished is None else [finished]
-        with builder.control_dependencies(waits), beside(global_step):
+        with builder.control_dependencies(waits), colocated_with(global_step):
             return global_step.assign_add(1, name=name, read_value=False)
 
     # --- checks ---------------------------------------------------------------------------

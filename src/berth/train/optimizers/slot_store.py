@@ -9,7 +9,7 @@ from berth.eager.variable import Variable as EagerVariable
 from berth.graph.default_graph import get_default_graph
 from berth.ops.shape import TensorShape
 from berth.train.slots import (
-    beside,
+    colocated_with,
     create_slot,
     create_slot_with_initializer,
     create_zeros_slot,
@@ -78,7 +78,7 @@ class SlotStore:
         if executing_eagerly():
             return EagerVariable(initial_value, trainable=False, name=name)
         use_resource = not is_reference(other)
-        with beside(other):
+        with colocated_with(other):
             if self._non_slot_variable_scope is None:
                 return Variable(
                     initial_value, name=name, trainable=False, use_resource=use_resource

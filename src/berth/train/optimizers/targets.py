@@ -1,4 +1,4 @@
-"""What an optimizer updates: a reference variable, a resource variable, or nothing at all."""
+"""What an optimizer updates: a reference or a resource variable. Tensors raise an error."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class TensorTarget(ReferenceTarget):
     """A tensor: it has gradients, and cannot be updated."""
 
     def update(self, optimizer: Optimizer, grad: Any) -> NoReturn:
-        """Fail."""
+        """Raise NotImplementedError: a tensor cannot be updated."""
         raise NotImplementedError("Trying to update a Tensor ", self.variable)
 
 

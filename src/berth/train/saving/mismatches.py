@@ -1,4 +1,4 @@
-"""What keeps a checkpoint from being restored into a graph: all of it, before anything is."""
+"""Variables that a checkpoint cannot restore: all are listed, before any is restored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MISMATCH = "mismatch between the current graph and the graph from the checkpoin
 
 
 def check_restorable(graph: Graph, restore_op: str, path: str) -> None:
-    """Raise an error that lists all variables which a checkpoint has not, or not so."""
+    """Raise an error that lists the variables that a checkpoint lacks, or has otherwise."""
     if not os.path.exists(index_name(path)):
         return  # what the operation will say
     index = BundleIndex(path)

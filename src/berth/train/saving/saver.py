@@ -215,7 +215,7 @@ class Saver:
 
     @property
     def last_checkpoints(self) -> list[str]:
-        """The checkpoints that this saver will remove some day, oldest first."""
+        """The checkpoints that this saver keeps, and later removes, oldest first."""
         return self._kept.paths if self.saver_def is not None else []
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
