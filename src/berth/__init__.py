@@ -192,6 +192,7 @@ __all__ = [
     "Graph",
     "IndexedSlices",
     "Operation",
+    "OptionalSpec",
     "Tensor",
     "TensorShape",
     "TensorSpec",
@@ -388,7 +389,12 @@ __all__ = [
     "zeros_like",
 ]
 
-_LAZY_NAMES: _LazyNames = {}
+_LAZY_NAMES: _LazyNames = {
+    "OptionalSpec": ("berth.data.structure", "OptionalSpec"),
+}
+
+if TYPE_CHECKING:
+    from berth.data.structure import OptionalSpec as OptionalSpec
 # --- end
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ _SAVING = "Instead: tf.train.Saver."
 _ARRAYS = "Instead: NumPy arrays, which every function takes."
 INSTEAD = {
     "contrib": "",
-    "data": _ARRAYS,
     "distribute": "Instead: a tower for each GPU, under tf.device.",
     "estimator": "",
     "experimental.numpy": "Instead: NumPy itself.",

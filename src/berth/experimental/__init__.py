@@ -1,5 +1,14 @@
 """``tf.experimental``: what may still change."""
 
-from berth.experimental import dlpack
+from berth.experimental import dlpack as dlpack
 
-__all__ = ["dlpack"]
+# --- written by dev/make_api.py: make api
+# isort: split
+from berth.data.iterators import Optional
+
+__all__ = [
+    "Optional",
+]
+# --- end
+
+__all__ += ["dlpack"]

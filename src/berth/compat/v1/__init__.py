@@ -388,6 +388,7 @@ __all__ = [
     "NodeDef",
     "Operation",
     "OptimizerOptions",
+    "OptionalSpec",
     "PaddingFIFOQueue",
     "Print",
     "PriorityQueue",
@@ -756,6 +757,7 @@ _LAZY_NAMES: _LazyNames = {
     "FIFOQueue": ("berth.data.queues", "FIFOQueue"),
     "HistogramProto": ("berth.summary.messages", "HistogramProto"),
     "LogMessage": ("berth.summary.messages", "LogMessage"),
+    "OptionalSpec": ("berth.data.structure", "OptionalSpec"),
     "PaddingFIFOQueue": ("berth.data.queues", "PaddingFIFOQueue"),
     "PriorityQueue": ("berth.data.queues", "PriorityQueue"),
     "QueueBase": ("berth.data.queues", "QueueBase"),
@@ -771,6 +773,7 @@ if TYPE_CHECKING:
     from berth.data.queues import PriorityQueue as PriorityQueue
     from berth.data.queues import QueueBase as QueueBase
     from berth.data.queues import RandomShuffleQueue as RandomShuffleQueue
+    from berth.data.structure import OptionalSpec as OptionalSpec
     from berth.summary.messages import Event as Event
     from berth.summary.messages import HistogramProto as HistogramProto
     from berth.summary.messages import LogMessage as LogMessage
@@ -781,6 +784,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     from berth.compat.v1 import app as app
+    from berth.compat.v1 import data as data
     from berth.compat.v1 import flags as flags
     from berth.compat.v1 import gfile as gfile
     from berth.compat.v1 import io as io
@@ -792,6 +796,7 @@ if TYPE_CHECKING:
 
 _LAZY_MODULES = (
     "app",
+    "data",
     "flags",
     "gfile",
     "io",
@@ -809,6 +814,7 @@ __all__ += [
     "app",
     "bitwise",
     "config",
+    "data",
     "debugging",
     "dtypes",
     "errors",

@@ -1,0 +1,156 @@
+"""tf.data.Dataset: a pipeline of input, described step by step and read by iterating."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from berth.data.iterators import NumpyIterator, OwnedIterator, Surface
+from berth.data.options import Options
+from berth.data.padding import PaddedBatches
+from berth.data.pipeline import INFINITE, UNKNOWN, Node, Pipeline
+from berth.data.structure import DatasetSpec, as_input, map_leaves, spec_of
+from berth.errors import InvalidArgumentError
+from berth.functions.tensor_spec import TensorSpec
+from berth.graph.nest import flatten
+from berth.ops.arrays.array import constant
+from berth.ops.compose import is_eager
+from berth.public import public_v2
+
+
+@public_v2("data.Dataset")
+class Dataset(PaddedBatches):
+    """A sequence of elements: tensors, or structures of them, read one by one.
+
+    >>> import berth as tf
+    >>> dataset = tf.data.Dataset.range(5).map(lambda x: x * x).batch(3)
+    >>> for batch in dataset:
+    ...     print(batch.numpy())
+    [0 1 4]
+    [ 9 16]
+    """
+
+    _is_dataset_class = True
+    _options: Options | None = None
+
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        if is_eager() and node.has_one_pipeline:
+            node.pipeline()  # what is wrong with its inputs is an error now
+
+    # --- what it is -----------------------------------------------------------------------
+
+    @property
+    def element_spec(self) -> Any:
+        """The types and shapes of an element: a structure of `tf.TensorSpec`."""
+        return self._node.spec
+
+    @property
+    def _spec(self) -> DatasetSpec:
+        return DatasetSpec(self._node.spec)
+
+    def cardinality(self, name: str | None = None) -> Any:
+        """Return the number of elements as a tensor; -1 if infinite, -2 if unknown."""
+        return constant(np.int64(self._pipeline().cardinality()))
+
+    def __len__(self) -> int:
+        if not is_eager():
+            raise TypeError(
+                "`tf.data.Dataset` only supports `len` in eager mode. Use "
+                "`tf.data.Dataset.cardinality()` instead."
+            )
+        length = self._pipeline().cardinality()
+        if length == INFINITE:
+            raise TypeError("The dataset is infinite.")
+        if length == UNKNOWN:
+            raise TypeError("The dataset length is unknown.")
+        return length
+
+    def __bool__(self) -> bool:
+        return True
+
+    __nonzero__ = __bool__
+
+    def options(self) -> Options:
+        """Return the options that were set for it and what it is made of."""
+        return self._options or Options()
+
+    def with_options(self, options: Options, name: str | None = None) -> Any:
+        """Return the same dataset with options."""
+        made = self._like(self._node)
+        made._options = self.options().merge(options)
+        return made
+
+    def _derived(self, make: Any, *inputs: Any, **options: Any) -> Any:
+        made = super()._derived(make, *inputs, **options)
+        made._options = self._options
+        return made
+
+    def __repr__(self) -> str:
+        return f"<_{self._node.kind} element_spec={self.element_spec}>"
+
+    # --- reading it -----------------------------------------------------------------------
+
+    @cached_property
+    def _surface(self) -> Surface:
+        return Surface(self._node.spec, self._class)
+
+    def _pipeline(self) -> Pipeline:
+        return self._node.pipeline() if self._node.has_one_pipeline else self._node.bind(())
+
+    def __iter__(self) -> Any:
+        if not is_eager():
+            raise RuntimeError(
+                "`tf.data.Dataset` only supports Python-style iteration in eager mode or "
+                "within tf.function."
+            )
+        return OwnedIterator(self._pipeline(), self._surface)
+
+    def as_numpy_iterator(self) -> NumpyIterator:
+        """Return an iterator over the elements as NumPy's arrays and scalars."""
+        if not is_eager():
+            raise RuntimeError(
+                "`tf.data.Dataset.as_numpy_iterator()` is only supported in eager mode."
+            )
+        for leaf in flatten(self.element_spec):
+            if not isinstance(leaf, TensorSpec | DatasetSpec):
+                raise TypeError(
+                    f"`tf.data.Dataset.as_numpy_iterator()` is not supported for datasets that "
+                    f"produce values of type {type(leaf).__name__}"
+                )
+        return NumpyIterator(self._pipeline(), self._surface)
+
+    def get_single_element(self, name: str | None = None) -> Any:
+        """Return the only element; InvalidArgumentError if there are more, or none."""
+        elements = self._pipeline().iterate()
+        element = next(elements, None)
+        if element is None:
+            raise InvalidArgumentError(None, None, "Dataset was empty.")
+        if next(elements, None) is not None:
+            raise InvalidArgumentError(None, None, "Dataset had more than one element.")
+        return self._surface.tensors(element)
+
+    def reduce(
+        self, initial_state: Any, reduce_func: Callable[..., Any], name: str | None = None
+    ) -> Any:
+        """Combine all elements: a function makes a state of the one before and an element."""
+        state = map_leaves(as_input, initial_state)
+        spec = map_leaves(spec_of, state)
+        function = self._function(reduce_func, "reduce", (spec, self._node.spec))
+        for new, old in zip(flatten(function.spec), flatten(spec), strict=True):
+            if new.dtype is not old.dtype:
+                raise TypeError(
+                    "The element types for the new state must match the initial state. "
+                    f"Expected {old.dtype} but got {new.dtype}."
+                )
+        values = tuple(
+            leaf if isinstance(leaf, np.ndarray) else leaf.value for leaf in flatten(state)
+        )
+        bound = function.bind([tensor.value for tensor in function.captured])
+        bound.label = "ReduceDataset"
+        for element in self._pipeline().iterate():
+            values = bound((*values, *element))
+        return Surface(function.spec, self._class).tensors(values)
