@@ -43,6 +43,7 @@ def run(*command: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         ("how-to/debug-placement", 15),
         ("how-to/train-on-several-gpus", 12),
         ("how-to/save-and-restore", 16),
+        ("how-to/train-with-hooks", 13),
         ("concepts/devices", 3),
         ("concepts/placement", 7),
         ("concepts/eager", 15),
