@@ -107,6 +107,8 @@ bench: $(READY)
 	$(BIN)/python bench/run.py
 	@echo
 	$(BIN)/python bench/training.py
+	@echo
+	$(BIN)/python bench/cifar10.py
 
 ci: check test demo
 
