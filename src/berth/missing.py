@@ -16,7 +16,6 @@ _LAYERS = "Instead: tf.compat.v1.layers."
 _SAVING = "Instead: tf.train.Saver."
 _ARRAYS = "Instead: NumPy arrays, which every function takes."
 INSTEAD = {
-    "contrib": "",
     "distribute": "Instead: a tower for each GPU, under tf.device.",
     "estimator": "",
     "experimental.numpy": "Instead: NumPy itself.",

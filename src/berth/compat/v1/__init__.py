@@ -796,6 +796,7 @@ if TYPE_CHECKING:
 
 _LAZY_MODULES = (
     "app",
+    "contrib",
     "data",
     "flags",
     "gfile",
@@ -814,6 +815,7 @@ __all__ += [
     "app",
     "bitwise",
     "config",
+    "contrib",
     "data",
     "debugging",
     "dtypes",

@@ -61,7 +61,7 @@ def check_types(*inputs: Any) -> None:
         check_type(tensor.dtype.base_dtype)
 
 
-@public_v1("nn.rnn_cell.RNNCell")
+@public_v1("nn.rnn_cell.RNNCell", "contrib.rnn.RNNCell")
 class RNNCell(Layer):
     """The base of recurrent cells: `call` maps input and state to output and new state."""
 
@@ -159,7 +159,7 @@ class LayerRNNCell(RNNCell):
         return depth
 
 
-@public_v1("nn.rnn_cell.BasicRNNCell")
+@public_v1("nn.rnn_cell.BasicRNNCell", "contrib.rnn.BasicRNNCell")
 class BasicRNNCell(LayerRNNCell):
     """The most basic recurrent cell: the output is the new state."""
 
@@ -188,7 +188,7 @@ class BasicRNNCell(LayerRNNCell):
         return output, output
 
 
-@public_v1("nn.rnn_cell.GRUCell")
+@public_v1("nn.rnn_cell.GRUCell", "contrib.rnn.GRUCell")
 class GRUCell(LayerRNNCell):
     """Gated recurrent unit, with a reset and an update gate."""
 

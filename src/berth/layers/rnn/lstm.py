@@ -17,7 +17,7 @@ from berth.public import public_v1
 from berth.variables.initializers_v1 import Zeros
 
 
-@public_v1("nn.rnn_cell.LSTMStateTuple")
+@public_v1("nn.rnn_cell.LSTMStateTuple", "contrib.rnn.LSTMStateTuple")
 class LSTMStateTuple(NamedTuple):
     """The state of an LSTM cell: the cell's value and its output."""
 
@@ -43,7 +43,7 @@ def _warn_of_one_state(cell: Any, state_is_tuple: bool) -> None:
         )
 
 
-@public_v1("nn.rnn_cell.BasicLSTMCell")
+@public_v1("nn.rnn_cell.BasicLSTMCell", "contrib.rnn.BasicLSTMCell")
 class BasicLSTMCell(LayerRNNCell):
     """Basic LSTM cell, without peepholes, projection or clipping."""
 
@@ -90,7 +90,7 @@ class BasicLSTMCell(LayerRNNCell):
         return new_output, concat([new_cell, new_output], 1)
 
 
-@public_v1("nn.rnn_cell.LSTMCell")
+@public_v1("nn.rnn_cell.LSTMCell", "contrib.rnn.LSTMCell")
 class LSTMCell(LayerRNNCell):
     """LSTM cell, with optional peepholes, projection of the output, and clipping."""
 

@@ -29,7 +29,7 @@ from berth.public import public_v1
 from berth.variables.scope import variable_scope
 
 
-@public_v1("nn.rnn_cell.MultiRNNCell")
+@public_v1("nn.rnn_cell.MultiRNNCell", "contrib.rnn.MultiRNNCell")
 class MultiRNNCell(RNNCell):
     """Stack of cells: the output of each is the input of the next."""
 
@@ -185,7 +185,7 @@ def _chosen(choose: Any, structure: Any) -> list[bool]:
     return flags
 
 
-@public_v1("nn.rnn_cell.DropoutWrapper")
+@public_v1("nn.rnn_cell.DropoutWrapper", "contrib.rnn.DropoutWrapper")
 class DropoutWrapper(CellWrapper):
     """Dropout of the inputs, outputs and states of a cell."""
 
@@ -291,7 +291,7 @@ def _sizes_of(structure: Any) -> list[Any]:
     return [[size] if isinstance(size, int) else size for size in flatten(structure)]
 
 
-@public_v1("nn.rnn_cell.ResidualWrapper")
+@public_v1("nn.rnn_cell.ResidualWrapper", "contrib.rnn.ResidualWrapper")
 class ResidualWrapper(CellWrapper):
     """Add the input of a cell to its output."""
 
@@ -316,7 +316,7 @@ def _check_shapes(first: Any, second: Any) -> None:
     first.shape.assert_is_compatible_with(second.shape)
 
 
-@public_v1("nn.rnn_cell.DeviceWrapper")
+@public_v1("nn.rnn_cell.DeviceWrapper", "contrib.rnn.DeviceWrapper")
 class DeviceWrapper(CellWrapper):
     """Run a cell on a device."""
 

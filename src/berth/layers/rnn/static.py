@@ -24,7 +24,7 @@ from berth.public import public_v1
 from berth.variables.scope import variable_scope
 
 
-@public_v1("nn.static_rnn")
+@public_v1("nn.static_rnn", "contrib.rnn.static_rnn")
 def static_rnn(
     cell: Any,
     inputs: Any,
@@ -81,7 +81,7 @@ def _check_sizes(tensors: Sequence[Any]) -> None:
                 )
 
 
-@public_v1("nn.static_state_saving_rnn")
+@public_v1("nn.static_state_saving_rnn", "contrib.rnn.static_state_saving_rnn")
 def static_state_saving_rnn(
     cell: Any,
     inputs: Any,
@@ -115,7 +115,7 @@ def static_state_saving_rnn(
         return outputs, map_structure(identity, state)
 
 
-@public_v1("nn.static_bidirectional_rnn")
+@public_v1("nn.static_bidirectional_rnn", "contrib.rnn.static_bidirectional_rnn")
 def static_bidirectional_rnn(
     cell_fw: Any,
     cell_bw: Any,

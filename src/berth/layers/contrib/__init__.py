@@ -1,0 +1,1 @@
+"""``tf.contrib.layers``, ``slim`` and ``framework`` of TensorFlow 1."""
