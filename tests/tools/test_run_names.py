@@ -106,11 +106,11 @@ CHECKED = {
         "berth has all of it: 1 name.\n",
     ),
     "some missing": (
-        TF + "tf.Session\ntf.contrib.slim.conv2d\ntf.reduce_summ\ntf.keras.layers.Dense\ntf.keras.Model",
+        TF + "tf.Session\ntf.estimator.Estimator\ntf.reduce_summ\ntf.keras.layers.Dense\ntf.keras.Model",
         1,
         "p.py is written for TensorFlow 1: it uses tf.Session (p.py:2).\n"
         "  there    tf.Session      p.py:2\n"
-        "  missing  tf.contrib      p.py:3\n"
+        "  missing  tf.estimator    p.py:3\n"
         "  missing  tf.reduce_summ  p.py:4  Did you mean 'reduce_sum'?\n"
         "  missing  tf.keras        p.py:5, p.py:6  Instead: tf.compat.v1.layers.\n"
         "berth has 1 of 4 names.\n",
