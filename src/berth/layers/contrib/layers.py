@@ -23,6 +23,23 @@ _XAVIER = xavier_initializer()
 _ZEROS = Zeros()
 
 
+def _options(
+    inputs: Any, scope: Any, reuse: Any, trainable: bool, biases: tuple[Any, Any] | None
+) -> dict[str, Any]:
+    """Return the options that all layers have; biases are an initializer and a regularizer."""
+    initializer, regularizer = biases or (None, None)
+    return {
+        "use_bias": initializer is not None,
+        "bias_initializer": initializer,
+        "bias_regularizer": regularizer,
+        "trainable": trainable,
+        "name": scope.name,
+        "dtype": convert(inputs).dtype.base_dtype,
+        "_scope": scope,
+        "_reuse": reuse,
+    }
+
+
 def _applied(
     layer: Any,
     inputs: Any,
@@ -67,19 +84,14 @@ def fully_connected(
     if not isinstance(num_outputs, int):
         raise ValueError(f"num_outputs type should be one of [{int}], got {type(num_outputs)}.")
     with layer_scope(scope, "fully_connected", inputs, reuse) as inner:
-        inputs = convert(inputs)
+        biases = biases_initializer, biases_regularizer
         layer = Dense(
             num_outputs,
-            use_bias=normalizer_fn is None and biases_initializer is not None,
             kernel_initializer=weights_initializer,
-            bias_initializer=biases_initializer,
             kernel_regularizer=weights_regularizer,
-            bias_regularizer=biases_regularizer,
-            trainable=trainable,
-            name=inner.name,
-            dtype=inputs.dtype.base_dtype,
-            _scope=inner,
-            _reuse=reuse,
+            **_options(
+                inputs, inner, reuse, trainable, biases if normalizer_fn is None else None
+            ),
         )
         normalizer = normalizer_fn, normalizer_params
         collections = variables_collections, outputs_collections
@@ -96,6 +108,14 @@ for _alias in ("linear", "relu", "relu6"):
 
 _FORMATS = ("NWC", "NCW", "NHWC", "NCHW", "NDHWC", "NCDHW")
 _LAYERS: dict[int, Any] = {3: Conv1D, 4: Conv2D, 5: Conv3D}
+
+
+def _layer_of(rank: int | None, conv_dims: int | None) -> Any:
+    if conv_dims is not None and conv_dims + 2 != rank:
+        raise ValueError(f"Convolution expects input with rank {conv_dims + 2}, got {rank}")
+    if rank not in _LAYERS:
+        raise ValueError("Convolution not supported for input with rank", rank)
+    return _LAYERS[rank]
 
 
 @public_v1("contrib.layers.convolution", "contrib.slim.convolution")
@@ -127,28 +147,19 @@ def convolution(
         raise ValueError(f"Invalid data_format: {data_format!r}")
     with layer_scope(scope, "Conv", inputs, reuse) as inner:
         inputs = convert(inputs)
-        rank = inputs.shape.rank
-        if conv_dims is not None and conv_dims + 2 != rank:
-            raise ValueError(f"Convolution expects input with rank {conv_dims + 2}, got {rank}")
-        if rank not in _LAYERS:
-            raise ValueError("Convolution not supported for input with rank", rank)
-        layer = _LAYERS[rank](
+        biases = biases_initializer, biases_regularizer
+        layer = _layer_of(inputs.shape.rank, conv_dims)(
             num_outputs,
             kernel_size,
             strides=stride,
             padding=padding,
             data_format=channels(data_format, _FORMATS),
             dilation_rate=rate,
-            use_bias=normalizer_fn is None and biases_initializer is not None,
             kernel_initializer=weights_initializer,
-            bias_initializer=biases_initializer,
             kernel_regularizer=weights_regularizer,
-            bias_regularizer=biases_regularizer,
-            trainable=trainable,
-            name=inner.name,
-            dtype=inputs.dtype.base_dtype,
-            _scope=inner,
-            _reuse=reuse,
+            **_options(
+                inputs, inner, reuse, trainable, biases if normalizer_fn is None else None
+            ),
         )
         normalizer = normalizer_fn, normalizer_params
         collections = variables_collections, outputs_collections
@@ -203,23 +214,18 @@ def convolution2d_transpose(
 ) -> Any:
     """Transposed convolution layer in two dimensions."""
     with layer_scope(scope, "Conv2d_transpose", inputs, reuse) as inner:
-        inputs = convert(inputs)
+        biases = biases_initializer, biases_regularizer
         layer = Conv2DTranspose(
             num_outputs,
             kernel_size,
             strides=stride,
             padding=padding,
             data_format=channels(data_format),
-            use_bias=normalizer_fn is None and biases_initializer is not None,
             kernel_initializer=weights_initializer,
-            bias_initializer=biases_initializer,
             kernel_regularizer=weights_regularizer,
-            bias_regularizer=biases_regularizer,
-            trainable=trainable,
-            name=inner.name,
-            dtype=inputs.dtype.base_dtype,
-            _scope=inner,
-            _reuse=reuse,
+            **_options(
+                inputs, inner, reuse, trainable, biases if normalizer_fn is None else None
+            ),
         )
         normalizer = normalizer_fn, normalizer_params
         collections = variables_collections, outputs_collections
@@ -261,7 +267,7 @@ def separable_convolution2d(
     if num_outputs is None:
         raise NotImplementedError("berth's separable convolution needs num_outputs.")
     with layer_scope(scope, "SeparableConv2d", inputs, reuse) as inner:
-        inputs = convert(inputs)
+        biases = biases_initializer, biases_regularizer
         layer = SeparableConv2D(
             num_outputs,
             kernel_size,
@@ -270,18 +276,13 @@ def separable_convolution2d(
             data_format=channels(data_format),
             dilation_rate=rate,
             depth_multiplier=depth_multiplier,
-            use_bias=normalizer_fn is None and biases_initializer is not None,
             depthwise_initializer=weights_initializer,
             pointwise_initializer=pointwise_initializer or weights_initializer,
-            bias_initializer=biases_initializer,
             depthwise_regularizer=weights_regularizer,
             pointwise_regularizer=weights_regularizer,
-            bias_regularizer=biases_regularizer,
-            trainable=trainable,
-            name=inner.name,
-            dtype=inputs.dtype.base_dtype,
-            _scope=inner,
-            _reuse=reuse,
+            **_options(
+                inputs, inner, reuse, trainable, biases if normalizer_fn is None else None
+            ),
         )
         normalizer = normalizer_fn, normalizer_params
         collections = variables_collections, outputs_collections

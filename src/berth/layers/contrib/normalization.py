@@ -34,6 +34,35 @@ class _BatchNormalization(BatchNormalization):
             if self._updates_collections is not None:
                 add_to_collections(self._updates_collections, update)
 
+    def updated(self, outputs: Any) -> Any:
+        """Return the outputs, after the updates if no collection has them."""
+        if self._updates_collections is not None or not self.updates:
+            return outputs
+        with control_dependencies(self.updates):
+            return identity(outputs)
+
+
+_NAMES = ("moving_mean", "moving_variance", "beta", "gamma")
+
+
+def _refuse(*options: Any) -> None:
+    if any(option is not None and option is not False for option in options):
+        raise NotImplementedError(
+            "berth's batch_norm has no batch_weights, renorm, adjustment or "
+            "zero_debias_moving_mean."
+        )
+
+
+def _parameters(initializers: dict[str, Any], regularizers: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "beta_initializer": initializers.get("beta", Zeros()),
+        "gamma_initializer": initializers.get("gamma", Ones()),
+        "moving_mean_initializer": initializers.get("moving_mean", Zeros()),
+        "moving_variance_initializer": initializers.get("moving_variance", Ones()),
+        "beta_regularizer": regularizers.get("beta"),
+        "gamma_regularizer": regularizers.get("gamma"),
+    }
+
 
 @public_v1("contrib.layers.batch_norm", "contrib.slim.batch_norm")
 @add_arg_scope
@@ -63,17 +92,10 @@ def batch_norm(
     adjustment: Any = None,
 ) -> Any:
     """Batch normalization; without `updates_collections` it updates its averages at once."""
-    if batch_weights is not None or renorm or adjustment or zero_debias_moving_mean:
-        raise NotImplementedError(
-            "berth's batch_norm has no batch_weights, renorm, adjustment or "
-            "zero_debias_moving_mean."
-        )
+    _refuse(batch_weights, renorm, adjustment, zero_debias_moving_mean)
     place = channels(data_format)
     with layer_scope(scope, "BatchNorm", inputs, reuse) as inner:
         inputs = convert(inputs)
-        if inputs.shape.rank is None:
-            raise ValueError(f"Inputs {inputs.name} has undefined rank")
-        initializers, regularizers = param_initializers or {}, param_regularizers or {}
         layer = _BatchNormalization(
             updates_collections,
             axis=1 if place == "channels_first" else -1,
@@ -81,41 +103,31 @@ def batch_norm(
             epsilon=epsilon,
             center=center,
             scale=scale,
-            beta_initializer=initializers.get("beta", Zeros()),
-            gamma_initializer=initializers.get("gamma", Ones()),
-            moving_mean_initializer=initializers.get("moving_mean", Zeros()),
-            moving_variance_initializer=initializers.get("moving_variance", Ones()),
-            beta_regularizer=regularizers.get("beta"),
-            gamma_regularizer=regularizers.get("gamma"),
             trainable=trainable,
             name=inner.name,
             _scope=inner,
             _reuse=reuse,
             fused=fused,
+            **_parameters(param_initializers or {}, param_regularizers or {}),
         )
         outputs = _normalized(layer, inputs, is_training, fused)
-        if updates_collections is None and layer.updates:
-            with control_dependencies(layer.updates):
-                outputs = identity(outputs)
-        variables = {
-            name: getattr(layer, name)
-            for name in ("moving_mean", "moving_variance", "beta", "gamma")
-        }
-        add_variables(variables_collections, **variables)
+        add_variables(variables_collections, **{name: getattr(layer, name) for name in _NAMES})
         if activation_fn is not None:
             outputs = activation_fn(outputs)
         return collect_named_outputs(outputs_collections, inner.name, outputs)
 
 
-def _normalized(layer: BatchNormalization, inputs: Any, training: Any, fused: Any) -> Any:
+def _normalized(layer: _BatchNormalization, inputs: Any, training: Any, fused: Any) -> Any:
     """Normalize; a matrix as an image of one pixel, for which there is the fused kernel."""
+    if inputs.shape.rank is None:
+        raise ValueError(f"Inputs {inputs.name} has undefined rank")
     sizes = inputs.shape.as_list()
     if len(sizes) != 2 or fused is False:
-        return layer(inputs, training=training)
+        return layer.updated(layer(inputs, training=training))
     if sizes[1] is None:
         raise ValueError("`C` dimension must be known but is None")
     wide = [-1, 1, 1, sizes[1]] if layer.axis == [-1] else [-1, sizes[1], 1, 1]
-    outputs = layer(reshape(inputs, wide), training=training)
+    outputs = layer.updated(layer(reshape(inputs, wide), training=training))
     return reshape(outputs, [-1 if size is None else size for size in sizes])
 
 
