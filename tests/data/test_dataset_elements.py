@@ -409,3 +409,16 @@ def test_a_dataset_in_a_function_is_not_iterated_over():
 def test_names_that_do_not_exist_are_explained():
     with pytest.raises(AttributeError, match=r"Did you mean"):
         _ = tf.data.Datasets
+
+
+def test_a_function_reads_an_element_in_each_call():
+    iterator = iter(D.range(3).map(lambda x: (x, x * 2)))
+
+    @tf.function
+    def step():
+        x, y = next(iterator)
+        return x + y
+
+    assert [step().numpy(), step().numpy(), int(next(iterator)[0])] == [0, 3, 2]
+    with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
+        step()

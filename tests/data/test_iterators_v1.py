@@ -173,3 +173,17 @@ def test_graphs_are_not_iterated_over(session):
         iter(D.range(3))
     with pytest.raises(TypeError, match=r"must be a `tf\.data\.Dataset`"):
         tf.data.make_one_shot_iterator([1, 2])
+
+
+def test_cardinality_of_a_fed_dataset(session):
+    n = tf.placeholder(tf.int64, [])
+    cardinality = D.range(n).batch(2).cardinality()
+    assert session.run(cardinality, {n: 5}) == 3
+    assert session.run(D.range(4).cardinality()) == 4
+
+
+def test_reduce_runs_when_it_is_fetched(session):
+    n = tf.placeholder(tf.int64, [])
+    total = D.range(n).reduce(tf.constant(0, tf.int64), lambda state, x: state + x * n)
+    assert total.op.type == "ReduceDataset"
+    assert [session.run(total, {n: k}) for k in (2, 4)] == [2, 24]

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from berth.data.graph_iteration import computed
+from berth.data.iterator_ops import CARDINALITY, REDUCE
 from berth.data.iterators import NumpyIterator, OwnedIterator, Surface
 from berth.data.options import Options
 from berth.data.padding import PaddedBatches
 from berth.data.pipeline import INFINITE, UNKNOWN, Node, Pipeline
 from berth.data.structure import DatasetSpec, as_input, map_leaves, spec_of
+from berth.dtypes import int64
 from berth.errors import InvalidArgumentError
 from berth.functions.tensor_spec import TensorSpec
 from berth.graph.nest import flatten
 from berth.ops.arrays.array import constant
-from berth.ops.compose import is_eager
+from berth.ops.compose import convert, is_eager
 from berth.public import public_v2
 
 
@@ -54,7 +57,11 @@ class Dataset(PaddedBatches):
 
     def cardinality(self, name: str | None = None) -> Any:
         """Return the number of elements as a tensor; -1 if infinite, -2 if unknown."""
-        return constant(np.int64(self._pipeline().cardinality()))
+        node = self._node
+        if not node.symbols:
+            return constant(np.int64(self._pipeline().cardinality()))
+        spec = TensorSpec([], int64)
+        return computed(CARDINALITY, node, node.symbols, spec, _cardinality_of(node))
 
     def __len__(self) -> int:
         if not is_eager():
@@ -146,11 +153,24 @@ class Dataset(PaddedBatches):
                     "The element types for the new state must match the initial state. "
                     f"Expected {old.dtype} but got {new.dtype}."
                 )
-        values = tuple(
-            leaf if isinstance(leaf, np.ndarray) else leaf.value for leaf in flatten(state)
-        )
-        bound = function.bind([tensor.value for tensor in function.captured])
-        bound.label = "ReduceDataset"
-        for element in self._pipeline().iterate():
-            values = bound((*values, *element))
-        return Surface(function.spec, self._class).tensors(values)
+        node, given = self._node, [*flatten(state), *function.captured]
+        n_symbols, n_state = len(node.symbols), len(flatten(state))
+
+        def compute(values: Sequence[Any]) -> Sequence[Any]:
+            found = tuple(values[n_symbols : n_symbols + n_state])
+            bound = function.bind(values[n_symbols + n_state :])
+            bound.label = "ReduceDataset"
+            pipeline = self._pipeline() if not n_symbols else node.bind(values[:n_symbols])
+            for element in pipeline.iterate():
+                found = bound((*found, *element))
+            return found
+
+        if not is_eager():
+            inputs = [*node.symbols, *map(convert, given)]
+            return computed(REDUCE, node, inputs, function.spec, compute)
+        arrays = [leaf if isinstance(leaf, np.ndarray) else leaf.value for leaf in given]
+        return Surface(function.spec, self._class).tensors(tuple(compute(arrays)))
+
+
+def _cardinality_of(node: Node) -> Callable[[Any], list[Any]]:
+    return lambda values: [np.int64(node.bind(values).cardinality())]

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from berth.data.graph_iteration import component_attrs, next_of_handle
+from berth.data.iterator_ops import ANONYMOUS_ITERATOR, Token
 from berth.data.pipeline import Node, Pipeline
 from berth.data.structure import (
     DatasetSpec,
@@ -23,6 +25,8 @@ from berth.front.context import context
 from berth.functions.tensor_spec import TensorSpec
 from berth.graph.nest import flatten
 from berth.ops.arrays.array import constant
+from berth.ops.builder import apply
+from berth.ops.compose import is_eager
 from berth.public import public, public_v2
 
 
@@ -89,9 +93,21 @@ class OwnedIterator:
         return self
 
     def __next__(self) -> Any:
+        if not is_eager():  # a function that is traced: each call reads an element
+            return self._next_in_graph()
         with self._lock:
             element = next(self._elements)
         return self._surface.tensors(element)
+
+    def next_element(self) -> Element | None:
+        """Return the next element, or None at the end, for a function that reads it."""
+        with self._lock:
+            return next(self._elements, None)
+
+    def _next_in_graph(self) -> Any:
+        spec = self.element_spec
+        attrs = {"iterator": Token.of(self, "AnonymousIterator"), **component_attrs(spec)}
+        return next_of_handle(apply(ANONYMOUS_ITERATOR, (), attrs), spec)
 
     def next(self) -> Any:
         """Return the next element; StopIteration at the end."""
