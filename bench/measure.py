@@ -228,6 +228,17 @@ def save_and_restore(tf: Any) -> float:
             return seconds
 
 
+def read_batches(tf: Any) -> float:
+    """Time a batch of 32 small elements that were mapped and shuffled."""
+    with tf.Graph().as_default():
+        numbers = tf.data.Dataset.range(100_000).map(lambda x: x * 2)
+        dataset = numbers.shuffle(1000, seed=1).batch(32).repeat()
+        batch = tf.data.make_one_shot_iterator(dataset).get_next()
+        with tf.Session() as sess:
+            assert sess.run(batch).shape == (32,)
+            return seconds_per_call(lambda: sess.run(batch))
+
+
 RUNS: dict[str, Case] = {
     "sess.run(variable + 1.0)": tiny_run,
     "sess.run(variable + fed scalar)": tiny_run_fed,
@@ -239,6 +250,7 @@ RUNS: dict[str, Case] = {
     "6 elementwise ops, 4M floats, fed": elementwise_fed,
     "training step of an MLP, Adam": train_mlp,
     "checkpoint of 100 MB, saved and restored": save_and_restore,
+    "tf.data: range, map, shuffle, batch of 32": read_batches,
 }
 
 

@@ -52,6 +52,7 @@ BARS = {
     "6 elementwise ops, 4M floats": 0.5,
     "training step of an MLP, Adam": 0.5,
     "checkpoint of 100 MB, saved and restored": 1.5,
+    "tf.data: range, map, shuffle, batch of 32": 1.0,
     ON_TWO_GPUS: 1.1,
 }
 IMPORTS_V1 = {
