@@ -155,6 +155,7 @@ from berth.ops.flow.assertions import assert_equal, assert_greater, assert_less
 from berth.ops.flow.checks import assert_rank
 from berth.ops.flow.control import Assert, group, no_op, tuple
 from berth.ops.flow.printing import print
+from berth.ops.gradient import RegisterGradient, no_gradient
 from berth.ops.linalg.diagonals import eye
 from berth.ops.linalg.einsum import einsum, tensordot
 from berth.ops.linalg.matmul import matmul
@@ -193,6 +194,7 @@ __all__ = [
     "IndexedSlices",
     "Operation",
     "OptionalSpec",
+    "RegisterGradient",
     "Tensor",
     "TensorShape",
     "TensorSpec",
@@ -300,6 +302,7 @@ __all__ = [
     "name_scope",
     "negative",
     "newaxis",
+    "no_gradient",
     "no_op",
     "norm",
     "not_equal",

@@ -41,7 +41,10 @@ from difflib import SequenceMatcher
 from functools import partial
 from typing import Any
 
+from berth.public import public_v1
 
+
+@public_v1("OpError")
 class OpError(Exception):
     """The base of TensorFlow's run-time errors."""
 

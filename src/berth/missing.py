@@ -14,6 +14,31 @@ LazyNames = dict[str, tuple[str, str]]
 
 _LAYERS = "Instead: tf.compat.v1.layers."
 _SAVING = "Instead: tf.train.Saver."
+_RENAMED = {
+    "audio_summary": "summary.audio",
+    "batch_cholesky": "cholesky",
+    "batch_matmul": "matmul",
+    "batch_matrix_inverse": "matrix_inverse",
+    "batch_svd": "svd",
+    "histogram_summary": "summary.histogram",
+    "image_summary": "summary.image",
+    "inv": "reciprocal",
+    "merge_all_summaries": "summary.merge_all",
+    "merge_summary": "summary.merge",
+    "mul": "multiply",
+    "neg": "negative",
+    "nn.rnn": "nn.static_rnn",
+    "nn.bidirectional_rnn": "nn.static_bidirectional_rnn",
+    "op_scope": "name_scope",
+    "pack": "stack",
+    "scalar_summary": "summary.scalar",
+    "select": "where",
+    "sub": "subtract",
+    "train.SummaryWriter": "summary.FileWriter",
+    "unpack": "unstack",
+    "variable_op_scope": "variable_scope",
+}
+"""Names of TensorFlow 0.x that 1.0 does not have any more, and those that it has instead."""
 _ARRAYS = "Instead: NumPy arrays, which every function takes."
 INSTEAD = {
     "distribute": "Instead: a tower for each GPU, under tf.device.",
@@ -29,6 +54,7 @@ INSTEAD = {
     "tpu": "",
     "train.Checkpoint": _SAVING,
     "train.CheckpointManager": _SAVING,
+    **{old: f"Since TensorFlow 1.0 it is tf.{new}." for old, new in _RENAMED.items()},
 }
 """Parts of TensorFlow that berth has nothing of, and what does their work: no name is near."""
 

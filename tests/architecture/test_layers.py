@@ -54,6 +54,7 @@ BASE = {
     "printable",
     "proto",
     "public",
+    "text",
 }
 PUBLIC = {
     "berth",

@@ -29,7 +29,7 @@ from berth.ops.builder import current
 from berth.ops.compose import is_tensor
 from berth.ops.opdef import Attrs
 from berth.ops.types import Tensor
-from berth.public import public_v2
+from berth.public import public
 
 if TYPE_CHECKING:
     from berth.ops.operators import Operators
@@ -58,7 +58,7 @@ class Record:
 _log = logging.getLogger("berth")
 
 
-@public_v2("GradientTape")
+@public("GradientTape")
 class GradientTape(Block["GradientTape"]):
     """Gradient tape: records operations for automatic differentiation."""
 

@@ -11,10 +11,10 @@ from berth.dtypes import as_dtype
 from berth.graph.graph import Graph
 from berth.ops import compose
 from berth.ops.builder import current
-from berth.public import public_v2
+from berth.public import public, public_v2
 
 
-@public_v2("UnconnectedGradients")
+@public("UnconnectedGradients")
 class UnconnectedGradients(Enum):
     """The gradient of a source that the target does not depend on."""
 
@@ -74,7 +74,7 @@ def convert_to_tensor(
     return compose.convert(value, wanted, name)
 
 
-@public_v2("is_tensor")
+@public("is_tensor")
 def is_tensor(x: Any) -> bool:
     """Tell whether a value is a tensor or a variable.
 
@@ -84,7 +84,7 @@ def is_tensor(x: Any) -> bool:
     return compose.is_tensor(x) or hasattr(x, "as_tensor")
 
 
-@public_v2("get_static_value")
+@public("get_static_value")
 def get_static_value(tensor: Any, partial: bool = False) -> Any:
     """Return the value of a tensor if it is known, as an array; else None.
 

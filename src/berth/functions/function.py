@@ -23,7 +23,7 @@ from berth.graph.operation import Operation
 from berth.lru import LRUCache
 from berth.ops import builder
 from berth.ops.arrays.indexed_slices import IndexedSlices
-from berth.public import public_v2
+from berth.public import public
 
 MAX_TRACES = 256
 """How many traces of a function are cached."""
@@ -218,7 +218,7 @@ def _methods_of(instance: Any) -> _Methods:
     return methods
 
 
-@public_v2("function")
+@public("function")
 def function(
     func: Callable[..., Any] | None = None,
     input_signature: Sequence[Any] | None = None,

@@ -20,6 +20,7 @@ from berth.blocks import FunctionBlock, Stack, Use
 from berth.callsite import mark_caller
 from berth.graph.device_scopes import DeviceRequest, DeviceStack
 from berth.graph.expect import current_expectation
+from berth.graph.gradient_overrides import GradientOverrides
 from berth.graph.keys import GraphKeys
 from berth.graph.lookup import Lookup
 from berth.graph.names import Names
@@ -61,6 +62,7 @@ class Graph(Lookup):
         """The colocations of open blocks, each with the device scopes inside."""
         self._waits: Stack[tuple[Operation, ...]] = Stack()
         """The control dependencies of open blocks."""
+        self._overrides = GradientOverrides()
         self._collections: dict[str, list[Any]] = {}
         self.kept: dict[type, Any] = {}
         """What others keep with a graph: one object of a class."""
@@ -198,6 +200,7 @@ class Graph(Lookup):
             taken = {tensor.op for tensor in node.inputs}
             waits = dict.fromkeys(self._waits.innermost)
             node.control_inputs = tuple(op for op in waits if op not in taken)
+        node.gradient_type = self._overrides.of(node.type)
         if not self.is_function:  # of which the calls are held to what is expected
             node.expected = current_expectation()
         if node.expected is not None:
@@ -283,18 +286,9 @@ class Graph(Lookup):
             waits = [self._operation_of(item) for item in control_inputs]
             use.set(self._waits, (*before, *waits))
 
-    def _operation_of(self, item: Any) -> Operation:
-        if isinstance(item, str | bytes):
-            item = self.as_graph_element(item)
-        op = getattr(item, "op", item)  # of a tensor or a variable
-        if not isinstance(op, Operation):
-            raise TypeError(
-                f"{item!r} is no operation or tensor: nothing can wait for it or be put beside "
-                "it."
-            )
-        if op.graph is not self:
-            raise ValueError(f"{item!r} is not an element of this graph.")
-        return op
+    def gradient_override_map(self, op_type_map: dict[str, str]) -> FunctionBlock[None]:
+        """Give the block's operations, by type, the gradients registered for other types."""
+        return FunctionBlock(self._overrides.enter, op_type_map)
 
     # --- the rest ---------------------------------------------------------------------------
 

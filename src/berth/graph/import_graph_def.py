@@ -126,9 +126,11 @@ class _Importer:
         return op
 
     def _finish(self, op: Operation, node: NodeDef) -> None:
-        """Give a node its device, its colocation, and what it waits for."""
+        """Give a node its device, its colocation, its gradient, and what it waits for."""
         if node.device:
             op.device = node.device
+        if "_gradient_op_type" in node.attr:
+            op.gradient_type = node.attr["_gradient_op_type"].s.decode()
         if "_class" in node.attr:
             groups = [
                 name.decode().removeprefix(_COLOCATED) for name in node.attr["_class"].list.s

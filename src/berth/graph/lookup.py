@@ -127,3 +127,16 @@ class Lookup:
         # Comparing with every name of a huge graph would take longer than it helps.
         near = did_you_mean(name, self.by_name) if len(self.by_name) < 5_000 else ""
         return f" {near}" if near else ""
+
+    def _operation_of(self, item: Any) -> Operation:
+        """Return the operation of a name, a tensor, a variable, or itself."""
+        if isinstance(item, str | bytes):
+            item = self.as_graph_element(item)
+        op = getattr(item, "op", item)  # of a tensor or a variable
+        if not isinstance(op, Operation):
+            raise TypeError(
+                f"{item!r} is no operation or tensor: nothing can wait for it or be beside it."
+            )
+        if op.graph is not self:
+            raise ValueError(f"{item!r} is not an element of this graph.")
+        return op

@@ -32,6 +32,7 @@ class Operation:
         "definition",
         "device",
         "expected",
+        "gradient_type",
         "graph",
         "inputs",
         "name",
@@ -62,6 +63,8 @@ class Operation:
         """The names of the operations whose device it must share."""
         self.expected: Any = None
         """What `expect_device` demanded where it was made."""
+        self.gradient_type: str | None = None
+        """Whose gradient it has, where `Graph.gradient_override_map` gave it another."""
         self.where: Mark
 
     @property
@@ -115,6 +118,8 @@ class Operation:
                 attrs["N"] = len(tensors)
         if self.colocated_with:
             attrs["_class"] = [f"loc:@{name}".encode() for name in self.colocated_with]
+        if self.gradient_type is not None:
+            attrs["_gradient_op_type"] = self.gradient_type.encode()
         attrs = exchanged_attrs(self, attrs, types_of_any)
         return dict(sorted(attrs.items()))
 

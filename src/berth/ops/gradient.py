@@ -13,9 +13,12 @@ can itself be differentiated. It stands beside the definition of its operation.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from berth.ops.opdef import NOT_DIFFERENTIABLE, Attrs, OpDef
+from berth.ops.opdef import CATALOGUE, NOT_DIFFERENTIABLE, Attrs, OpDef
+from berth.public import public, public_v1
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class RecordedOp(Protocol):
@@ -52,10 +55,67 @@ def takes_none(function: Gradient) -> Gradient:
     return function
 
 
+_REGISTERED: dict[str, Any] = {}
+"""What programs registered, by the type of operation, which need not exist."""
+
+
+@public("RegisterGradient")
+class RegisterGradient:
+    """Register a function as the gradient of a type of operation.
+
+    The function takes the operation, and the gradient of each of its outputs. The type may be a
+    new one, for `Graph.gradient_override_map`.
+
+    >>> @RegisterGradient("Doubled")
+    ... def doubled(op, grad):
+    ...     return 2.0 * grad
+    """
+
+    def __init__(self, op_type: str) -> None:
+        self._op_type = _checked(op_type)
+
+    def __call__(self, f: F) -> F:
+        _register(self._op_type, f)
+        return f
+
+
+@public_v1("NotDifferentiable", "NoGradient")
+@public("no_gradient")
+def no_gradient(op_type: str) -> None:
+    """Declare that a type of operation has no gradient.
+
+    >>> no_gradient("Opaque")
+    """
+    _register(_checked(op_type), NOT_DIFFERENTIABLE)
+
+
+def _checked(op_type: Any) -> str:
+    if not isinstance(op_type, str):
+        raise TypeError("op_type must be a string")
+    return op_type
+
+
+def _register(op_type: str, function: Any) -> None:
+    if _found(op_type) is not None:
+        raise KeyError(f"Registering two gradient with name '{op_type}'!")
+    _REGISTERED[op_type] = function
+
+
+def _found(op_type: str) -> Any:
+    """Return the gradient of a type of operation; None if it has none."""
+    if op_type in _REGISTERED:
+        return _REGISTERED[op_type]
+    return CATALOGUE[op_type].gradient if op_type in CATALOGUE else None
+
+
 def gradient_of(op: RecordedOp) -> Gradient | None:
     """Return the gradient of an operation; None if it is not differentiable."""
     definition = op.definition
-    if definition.gradient is None:
+    other_type = getattr(op, "gradient_type", None)
+    function = definition.gradient if other_type is None else _found(other_type)
+    if function is None and other_type is None:
+        function = _REGISTERED.get(definition.name)
+    if function is None:
         name = getattr(op, "name", definition.name)
         raise LookupError(
             f"No gradient defined for operation'{name}' (op type: {definition.name}). In "
@@ -66,4 +126,4 @@ def gradient_of(op: RecordedOp) -> Gradient | None:
             "e.g. the forward pass of tf.custom_gradient. Please see more details in "
             "https://www.tensorflow.org/api_docs/python/tf/custom_gradient."
         )
-    return None if definition.gradient is NOT_DIFFERENTIABLE else definition.gradient
+    return None if function is NOT_DIFFERENTIABLE else function

@@ -96,6 +96,7 @@ GROUPS = {
     "tests/graph/test_variable_scope.py::test_regularizers_make_losses": (
         "tf.compat.v1.no_regularizer",
     ),
+    "tests/graph/test_registered_gradients.py::test_blocks_nest": ("tf.no_gradient",),
 }
 """What each test holds to TensorFlow's ways."""
 

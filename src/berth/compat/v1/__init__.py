@@ -22,6 +22,7 @@ from berth.public import public_v1 as _public_v1
 # isort: split
 from berth.autodiff.backprop import AggregationMethod, gradients
 from berth.autodiff.custom_gradient import custom_gradient
+from berth.autodiff.tape import GradientTape
 from berth.control_flow.cond import case, switch_case
 from berth.control_flow.cond import cond_v1 as cond
 from berth.control_flow.map_fn import foldl, foldr, map_fn, scan
@@ -50,6 +51,8 @@ from berth.dtypes import (
 )
 from berth.dtypes import bool_ as bool
 from berth.eager.mode import executing_eagerly
+from berth.eager.scope import UnconnectedGradients, get_static_value, is_tensor
+from berth.errors import OpError
 from berth.front.device_scope import colocate_with
 from berth.front.device_scope import device_v1 as device
 from berth.front.graph_scope import (
@@ -62,6 +65,7 @@ from berth.front.graph_scope import (
     name_scope,
 )
 from berth.front.logger import get_logger
+from berth.functions.function import function
 from berth.functions.tensor_spec import TensorSpec
 from berth.graph.default_graph import get_default_graph, reset_default_graph
 from berth.graph.default_session import get_default_session
@@ -212,6 +216,9 @@ from berth.ops.flow.checks import assert_scalar_v1 as assert_scalar
 from berth.ops.flow.control import Assert, group, no_op
 from berth.ops.flow.control import tuple_v1 as tuple
 from berth.ops.flow.printing import Print, print
+from berth.ops.gradient import RegisterGradient, no_gradient
+from berth.ops.gradient import no_gradient as NoGradient
+from berth.ops.gradient import no_gradient as NotDifferentiable
 from berth.ops.linalg.cholesky import cholesky_solve
 from berth.ops.linalg.decompositions import eigh as self_adjoint_eig
 from berth.ops.linalg.decompositions import eigvalsh as self_adjoint_eigvals
@@ -374,6 +381,7 @@ __all__ = [
     "Event",
     "FIFOQueue",
     "GPUOptions",
+    "GradientTape",
     "Graph",
     "GraphDef",
     "GraphKeys",
@@ -385,7 +393,10 @@ __all__ = [
     "LogMessage",
     "MetaGraphDef",
     "NameAttrList",
+    "NoGradient",
     "NodeDef",
+    "NotDifferentiable",
+    "OpError",
     "Operation",
     "OptimizerOptions",
     "OptionalSpec",
@@ -394,6 +405,7 @@ __all__ = [
     "PriorityQueue",
     "QueueBase",
     "RandomShuffleQueue",
+    "RegisterGradient",
     "RunMetadata",
     "RunOptions",
     "Session",
@@ -403,6 +415,7 @@ __all__ = [
     "Tensor",
     "TensorShape",
     "TensorSpec",
+    "UnconnectedGradients",
     "Variable",
     "VariableAggregation",
     "VariableScope",
@@ -523,6 +536,7 @@ __all__ = [
     "floormod",
     "foldl",
     "foldr",
+    "function",
     "gather",
     "gather_nd",
     "get_collection",
@@ -531,6 +545,7 @@ __all__ = [
     "get_default_session",
     "get_local_variable",
     "get_logger",
+    "get_static_value",
     "get_variable",
     "get_variable_scope",
     "global_norm",
@@ -562,6 +577,7 @@ __all__ = [
     "is_nan",
     "is_non_decreasing",
     "is_strictly_increasing",
+    "is_tensor",
     "is_variable_initialized",
     "less",
     "less_equal",
@@ -602,6 +618,7 @@ __all__ = [
     "name_scope",
     "negative",
     "newaxis",
+    "no_gradient",
     "no_op",
     "no_regularizer",
     "norm",
@@ -784,6 +801,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     from berth.compat.v1 import app as app
+    from berth.compat.v1 import compat as compat
     from berth.compat.v1 import data as data
     from berth.compat.v1 import flags as flags
     from berth.compat.v1 import gfile as gfile
@@ -797,6 +815,7 @@ if TYPE_CHECKING:
 _LAZY_MODULES = (
     "app",
     "contrib",
+    "compat",
     "data",
     "flags",
     "gfile",
@@ -814,6 +833,7 @@ _LAZY_MODULES = (
 __all__ += [
     "app",
     "bitwise",
+    "compat",
     "config",
     "contrib",
     "data",
