@@ -9,6 +9,13 @@ OWN = ("tf.expect_device", "tf.reset", "tf.simulate", "tf.trim", "tf.why")
 """What TensorFlow does not have."""
 
 GROUPS = {
+    "tests/layers/test_rnn.py::test_network_is_tensorflow_s": (
+        "tf.compat.v1.nn.bidirectional_dynamic_rnn",
+        "tf.compat.v1.nn.dynamic_rnn",
+        "tf.compat.v1.nn.static_bidirectional_rnn",
+        "tf.compat.v1.nn.static_rnn",
+        "tf.compat.v1.nn.static_state_saving_rnn",
+    ),
     "tests/proto/test_messages.py::test_tensors_are_read_back": (
         "tf.make_ndarray",
         "tf.make_tensor_proto",
