@@ -4,12 +4,21 @@ from berth.io import gfile as gfile
 
 # --- written by dev/make_api.py: make api
 # isort: split
+from berth.data.decode_ops import decode_csv, decode_raw, parse_tensor, serialize_tensor
+from berth.data.file_ops import matching_files, read_file, write_file
 from berth.data.tf_record import TFRecordOptions, TFRecordWriter
 from berth.train.saving.import_meta_graph import write_graph
 
 __all__ = [
     "TFRecordOptions",
     "TFRecordWriter",
+    "decode_csv",
+    "decode_raw",
+    "matching_files",
+    "parse_tensor",
+    "read_file",
+    "serialize_tensor",
+    "write_file",
     "write_graph",
 ]
 # --- end

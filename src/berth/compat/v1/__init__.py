@@ -380,6 +380,7 @@ __all__ = [
     "DeviceSpec",
     "Event",
     "FIFOQueue",
+    "FixedLengthRecordReader",
     "GPUOptions",
     "GradientTape",
     "Graph",
@@ -387,6 +388,7 @@ __all__ = [
     "GraphKeys",
     "GraphOptions",
     "HistogramProto",
+    "IdentityReader",
     "IndexedSlices",
     "IndexedSlicesValue",
     "InteractiveSession",
@@ -405,6 +407,7 @@ __all__ = [
     "PriorityQueue",
     "QueueBase",
     "RandomShuffleQueue",
+    "ReaderBase",
     "RegisterGradient",
     "RunMetadata",
     "RunOptions",
@@ -412,14 +415,17 @@ __all__ = [
     "SessionLog",
     "Summary",
     "SummaryMetadata",
+    "TFRecordReader",
     "Tensor",
     "TensorShape",
     "TensorSpec",
+    "TextLineReader",
     "UnconnectedGradients",
     "Variable",
     "VariableAggregation",
     "VariableScope",
     "VariableSynchronization",
+    "WholeFileReader",
     "abs",
     "accumulate_n",
     "acos",
@@ -499,6 +505,8 @@ __all__ = [
     "cumprod",
     "cumsum",
     "custom_gradient",
+    "decode_csv",
+    "decode_raw",
     "depth_to_space",
     "device",
     "diag",
@@ -597,6 +605,7 @@ __all__ = [
     "make_template",
     "make_tensor_proto",
     "map_fn",
+    "matching_files",
     "matmul",
     "matrix_band_part",
     "matrix_determinant",
@@ -630,6 +639,7 @@ __all__ = [
     "ones_like",
     "orthogonal_initializer",
     "pad",
+    "parse_tensor",
     "placeholder",
     "placeholder_with_default",
     "polygamma",
@@ -644,6 +654,7 @@ __all__ = [
     "random_uniform_initializer",
     "range",
     "rank",
+    "read_file",
     "real",
     "realdiv",
     "reciprocal",
@@ -691,6 +702,7 @@ __all__ = [
     "self_adjoint_eig",
     "self_adjoint_eigvals",
     "sequence_mask",
+    "serialize_tensor",
     "set_random_seed",
     "shape",
     "shape_n",
@@ -763,6 +775,7 @@ __all__ = [
     "where",
     "where_v2",
     "while_loop",
+    "write_file",
     "zeros",
     "zeros_initializer",
     "zeros_like",
@@ -772,24 +785,50 @@ __all__ = [
 _LAZY_NAMES: _LazyNames = {
     "Event": ("berth.summary.messages", "Event"),
     "FIFOQueue": ("berth.data.queues", "FIFOQueue"),
+    "FixedLengthRecordReader": ("berth.data.readers", "FixedLengthRecordReader"),
     "HistogramProto": ("berth.summary.messages", "HistogramProto"),
+    "IdentityReader": ("berth.data.readers", "IdentityReader"),
     "LogMessage": ("berth.summary.messages", "LogMessage"),
     "OptionalSpec": ("berth.data.structure", "OptionalSpec"),
     "PaddingFIFOQueue": ("berth.data.queues", "PaddingFIFOQueue"),
     "PriorityQueue": ("berth.data.queues", "PriorityQueue"),
     "QueueBase": ("berth.data.queues", "QueueBase"),
     "RandomShuffleQueue": ("berth.data.queues", "RandomShuffleQueue"),
+    "ReaderBase": ("berth.data.readers", "ReaderBase"),
     "SessionLog": ("berth.summary.messages", "SessionLog"),
     "Summary": ("berth.summary.messages", "Summary"),
     "SummaryMetadata": ("berth.summary.messages", "SummaryMetadata"),
+    "TFRecordReader": ("berth.data.readers", "TFRecordReader"),
+    "TextLineReader": ("berth.data.readers", "TextLineReader"),
+    "WholeFileReader": ("berth.data.readers", "WholeFileReader"),
+    "decode_csv": ("berth.data.decode_ops", "decode_csv_v1"),
+    "decode_raw": ("berth.data.decode_ops", "decode_raw_v1"),
+    "matching_files": ("berth.data.file_ops", "matching_files"),
+    "parse_tensor": ("berth.data.decode_ops", "parse_tensor"),
+    "read_file": ("berth.data.file_ops", "read_file"),
+    "serialize_tensor": ("berth.data.decode_ops", "serialize_tensor"),
+    "write_file": ("berth.data.file_ops", "write_file"),
 }
 
 if TYPE_CHECKING:
+    from berth.data.decode_ops import decode_csv_v1 as decode_csv
+    from berth.data.decode_ops import decode_raw_v1 as decode_raw
+    from berth.data.decode_ops import parse_tensor as parse_tensor
+    from berth.data.decode_ops import serialize_tensor as serialize_tensor
+    from berth.data.file_ops import matching_files as matching_files
+    from berth.data.file_ops import read_file as read_file
+    from berth.data.file_ops import write_file as write_file
     from berth.data.queues import FIFOQueue as FIFOQueue
     from berth.data.queues import PaddingFIFOQueue as PaddingFIFOQueue
     from berth.data.queues import PriorityQueue as PriorityQueue
     from berth.data.queues import QueueBase as QueueBase
     from berth.data.queues import RandomShuffleQueue as RandomShuffleQueue
+    from berth.data.readers import FixedLengthRecordReader as FixedLengthRecordReader
+    from berth.data.readers import IdentityReader as IdentityReader
+    from berth.data.readers import ReaderBase as ReaderBase
+    from berth.data.readers import TextLineReader as TextLineReader
+    from berth.data.readers import TFRecordReader as TFRecordReader
+    from berth.data.readers import WholeFileReader as WholeFileReader
     from berth.data.structure import OptionalSpec as OptionalSpec
     from berth.summary.messages import Event as Event
     from berth.summary.messages import HistogramProto as HistogramProto

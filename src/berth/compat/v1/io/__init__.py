@@ -4,6 +4,10 @@ from berth.compat.v1.io import gfile as gfile
 
 # --- written by dev/make_api.py: make api
 # isort: split
+from berth.data.decode_ops import decode_csv_v1 as decode_csv
+from berth.data.decode_ops import decode_raw_v1 as decode_raw
+from berth.data.decode_ops import parse_tensor, serialize_tensor
+from berth.data.file_ops import matching_files, read_file, write_file
 from berth.data.tf_record import (
     TFRecordCompressionType,
     TFRecordOptions,
@@ -16,7 +20,14 @@ __all__ = [
     "TFRecordCompressionType",
     "TFRecordOptions",
     "TFRecordWriter",
+    "decode_csv",
+    "decode_raw",
+    "matching_files",
+    "parse_tensor",
+    "read_file",
+    "serialize_tensor",
     "tf_record_iterator",
+    "write_file",
     "write_graph",
 ]
 # --- end
