@@ -104,6 +104,17 @@ GROUPS = {
         "tf.compat.v1.no_regularizer",
     ),
     "tests/graph/test_registered_gradients.py::test_blocks_nest": ("tf.no_gradient",),
+    "tests/data/test_readers.py::test_files_are_read_written_and_found": (
+        "tf.compat.v1.matching_files",
+        "tf.compat.v1.read_file",
+        "tf.compat.v1.write_file",
+    ),
+    "tests/data/test_readers.py::test_bytes_become_numbers": (
+        "tf.compat.v1.decode_csv",
+        "tf.compat.v1.decode_raw",
+        "tf.compat.v1.parse_tensor",
+        "tf.compat.v1.serialize_tensor",
+    ),
 }
 """What each test holds to TensorFlow's ways."""
 
