@@ -23,8 +23,11 @@ SOURCES = Path(berth.__file__).parent
 BEGIN = "# --- written by dev/make_api.py: make api\n# isort: split"
 END = "# --- end"
 V1 = "compat.v1"
-ROOTS = ("berth", "berth.compat.v1", "berth.compat.v1.nn")
-LAZY = ("berth.data.", "berth.layers.", "berth.summary.", "berth.train.")
+ROOTS = ("berth", "berth.compat.v1", "berth.compat.v1.nn", "berth.test")
+LAZY = (
+    *("berth.data.", "berth.layers.", "berth.summary.", "berth.train."),
+    "berth.session.test_case",
+)
 """What `ROOTS` import when a name is first used: most programs need few of these."""
 
 

@@ -1,11 +1,14 @@
-"""``tf.test``: is there a GPU?"""
+"""``tf.test``: is there a GPU? And a base class of tests."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from berth.device_lib import list_local_devices
 from berth.front.deprecation import warn_deprecated
+from berth.missing import LazyNames as _LazyNames
+from berth.missing import explain_missing_names as _explain_missing_names
 from berth.public import public
 
 # --- written by dev/make_api.py: make api
@@ -18,14 +21,30 @@ from berth.front.build_info import (
 )
 
 __all__ = [
+    "TestCase",
+    "get_temp_dir",
     "gpu_device_name",
     "is_built_with_cuda",
     "is_built_with_gpu_support",
     "is_built_with_rocm",
     "is_built_with_xla",
     "is_gpu_available",
+    "main",
 ]
+
+_LAZY_NAMES: _LazyNames = {
+    "TestCase": ("berth.session.test_case", "TestCase"),
+    "get_temp_dir": ("berth.session.test_case", "get_temp_dir"),
+    "main": ("berth.session.test_case", "main"),
+}
+
+if TYPE_CHECKING:
+    from berth.session.test_case import TestCase as TestCase
+    from berth.session.test_case import get_temp_dir as get_temp_dir
+    from berth.session.test_case import main as main
 # --- end
+
+_explain_missing_names(__name__, __all__, (), _LAZY_NAMES)
 
 _CAPABILITY = re.compile(r"compute capability: (\d+)\.(\d+)")
 
