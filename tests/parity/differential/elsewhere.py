@@ -9,6 +9,10 @@ OWN = ("tf.expect_device", "tf.reset", "tf.simulate", "tf.trim", "tf.why")
 """What TensorFlow does not have."""
 
 GROUPS = {
+    "tests/data/test_parsing.py::test_features_are_tensorflow_s": (
+        "tf.compat.v1.parse_example",
+        "tf.compat.v1.parse_single_example",
+    ),
     "tests/layers/test_rnn.py::test_network_is_tensorflow_s": (
         "tf.compat.v1.nn.bidirectional_dynamic_rnn",
         "tf.compat.v1.nn.dynamic_rnn",

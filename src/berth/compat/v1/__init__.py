@@ -380,6 +380,8 @@ __all__ = [
     "DeviceSpec",
     "Event",
     "FIFOQueue",
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
     "FixedLengthRecordReader",
     "GPUOptions",
     "GradientTape",
@@ -639,6 +641,8 @@ __all__ = [
     "ones_like",
     "orthogonal_initializer",
     "pad",
+    "parse_example",
+    "parse_single_example",
     "parse_tensor",
     "placeholder",
     "placeholder_with_default",
@@ -785,6 +789,8 @@ __all__ = [
 _LAZY_NAMES: _LazyNames = {
     "Event": ("berth.summary.messages", "Event"),
     "FIFOQueue": ("berth.data.queues", "FIFOQueue"),
+    "FixedLenFeature": ("berth.data.parsing", "FixedLenFeature"),
+    "FixedLenSequenceFeature": ("berth.data.parsing", "FixedLenSequenceFeature"),
     "FixedLengthRecordReader": ("berth.data.readers", "FixedLengthRecordReader"),
     "HistogramProto": ("berth.summary.messages", "HistogramProto"),
     "IdentityReader": ("berth.data.readers", "IdentityReader"),
@@ -804,6 +810,8 @@ _LAZY_NAMES: _LazyNames = {
     "decode_csv": ("berth.data.decode_ops", "decode_csv_v1"),
     "decode_raw": ("berth.data.decode_ops", "decode_raw_v1"),
     "matching_files": ("berth.data.file_ops", "matching_files"),
+    "parse_example": ("berth.data.parsing", "parse_example_v1"),
+    "parse_single_example": ("berth.data.parsing", "parse_single_example_v1"),
     "parse_tensor": ("berth.data.decode_ops", "parse_tensor"),
     "read_file": ("berth.data.file_ops", "read_file"),
     "serialize_tensor": ("berth.data.decode_ops", "serialize_tensor"),
@@ -818,6 +826,10 @@ if TYPE_CHECKING:
     from berth.data.file_ops import matching_files as matching_files
     from berth.data.file_ops import read_file as read_file
     from berth.data.file_ops import write_file as write_file
+    from berth.data.parsing import FixedLenFeature as FixedLenFeature
+    from berth.data.parsing import FixedLenSequenceFeature as FixedLenSequenceFeature
+    from berth.data.parsing import parse_example_v1 as parse_example
+    from berth.data.parsing import parse_single_example_v1 as parse_single_example
     from berth.data.queues import FIFOQueue as FIFOQueue
     from berth.data.queues import PaddingFIFOQueue as PaddingFIFOQueue
     from berth.data.queues import PriorityQueue as PriorityQueue
