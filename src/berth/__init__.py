@@ -407,6 +407,7 @@ if TYPE_CHECKING:
         data,
         device_lib,
         experimental,
+        image,
         initializers,
         io,
         linalg,
@@ -433,6 +434,7 @@ __all__ += [
     "dtypes",
     "errors",
     "experimental",
+    "image",
     "initializers",
     "io",
     "linalg",
@@ -454,6 +456,7 @@ _LAZY_MODULES = (
     "data",
     "device_lib",
     "experimental",
+    "image",
     "initializers",
     "io",
     "linalg",
@@ -467,7 +470,7 @@ _LAZY_MODULES = (
     "timeline",
     "train",
 )
-_NOT_YET = ("distribute", "estimator", "image", "keras", "optimizers")
+_NOT_YET = ("distribute", "estimator", "keras", "optimizers")
 
 
 if not TYPE_CHECKING:  # checkers report a name that is not there

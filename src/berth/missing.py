@@ -39,13 +39,11 @@ _RENAMED = {
     "variable_op_scope": "variable_scope",
 }
 """Names of TensorFlow 0.x that 1.0 does not have any more, and those that it has instead."""
-_ARRAYS = "Instead: NumPy arrays, which every function takes."
 INSTEAD = {
     "distribute": "Instead: a tower for each GPU, under tf.device.",
     "estimator": "",
     "experimental.numpy": "Instead: NumPy itself.",
     "feature_column": "",
-    "image": _ARRAYS,
     "keras": _LAYERS,
     "lookup": "",
     "optimizers": "Instead: the optimizers of tf.compat.v1.train.",

@@ -65,6 +65,7 @@ PUBLIC = {
     "debugging",
     "device_lib",
     "experimental",
+    "image",
     "initializers",
     "io",
     "linalg",

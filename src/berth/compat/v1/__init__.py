@@ -219,6 +219,7 @@ from berth.ops.flow.printing import Print, print
 from berth.ops.gradient import RegisterGradient, no_gradient
 from berth.ops.gradient import no_gradient as NoGradient
 from berth.ops.gradient import no_gradient as NotDifferentiable
+from berth.ops.image.cropping import random_crop
 from berth.ops.linalg.cholesky import cholesky_solve
 from berth.ops.linalg.decompositions import eigh as self_adjoint_eig
 from berth.ops.linalg.decompositions import eigvalsh as self_adjoint_eigvals
@@ -651,6 +652,7 @@ __all__ = [
     "print",
     "py_func",
     "qr",
+    "random_crop",
     "random_normal",
     "random_normal_initializer",
     "random_shuffle",
@@ -856,6 +858,7 @@ if TYPE_CHECKING:
     from berth.compat.v1 import data as data
     from berth.compat.v1 import flags as flags
     from berth.compat.v1 import gfile as gfile
+    from berth.compat.v1 import image as image
     from berth.compat.v1 import io as io
     from berth.compat.v1 import layers as layers
     from berth.compat.v1 import logging as logging
@@ -870,6 +873,7 @@ _LAZY_MODULES = (
     "data",
     "flags",
     "gfile",
+    "image",
     "io",
     "layers",
     "logging",

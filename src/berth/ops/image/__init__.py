@@ -1,0 +1,1 @@
+"""Images: `tf.image`, composed of other operations."""
