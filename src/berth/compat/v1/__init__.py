@@ -376,6 +376,8 @@ __all__ = [
     "AggregationMethod",
     "Assert",
     "AttrValue",
+    "ConditionalAccumulator",
+    "ConditionalAccumulatorBase",
     "ConfigProto",
     "DType",
     "DeviceSpec",
@@ -416,6 +418,7 @@ __all__ = [
     "RunOptions",
     "Session",
     "SessionLog",
+    "SparseConditionalAccumulator",
     "Summary",
     "SummaryMetadata",
     "TFRecordReader",
@@ -789,6 +792,8 @@ __all__ = [
 ]
 
 _LAZY_NAMES: _LazyNames = {
+    "ConditionalAccumulator": ("berth.data.accumulators", "ConditionalAccumulator"),
+    "ConditionalAccumulatorBase": ("berth.data.accumulators", "ConditionalAccumulatorBase"),
     "Event": ("berth.summary.messages", "Event"),
     "FIFOQueue": ("berth.data.queues", "FIFOQueue"),
     "FixedLenFeature": ("berth.data.parsing", "FixedLenFeature"),
@@ -804,6 +809,7 @@ _LAZY_NAMES: _LazyNames = {
     "RandomShuffleQueue": ("berth.data.queues", "RandomShuffleQueue"),
     "ReaderBase": ("berth.data.readers", "ReaderBase"),
     "SessionLog": ("berth.summary.messages", "SessionLog"),
+    "SparseConditionalAccumulator": ("berth.data.accumulators", "SparseConditionalAccumulator"),
     "Summary": ("berth.summary.messages", "Summary"),
     "SummaryMetadata": ("berth.summary.messages", "SummaryMetadata"),
     "TFRecordReader": ("berth.data.readers", "TFRecordReader"),
@@ -821,6 +827,11 @@ _LAZY_NAMES: _LazyNames = {
 }
 
 if TYPE_CHECKING:
+    from berth.data.accumulators import ConditionalAccumulator as ConditionalAccumulator
+    from berth.data.accumulators import ConditionalAccumulatorBase as ConditionalAccumulatorBase
+    from berth.data.accumulators import (
+        SparseConditionalAccumulator as SparseConditionalAccumulator,
+    )
     from berth.data.decode_ops import decode_csv_v1 as decode_csv
     from berth.data.decode_ops import decode_raw_v1 as decode_raw
     from berth.data.decode_ops import parse_tensor as parse_tensor

@@ -91,6 +91,7 @@ from berth.train.optimizers.gradient_descent import (
 from berth.train.optimizers.momentum import MomentumOptimizer
 from berth.train.optimizers.optimizer import Optimizer
 from berth.train.optimizers.rmsprop import RMSPropOptimizer
+from berth.train.optimizers.sync_replicas import SyncReplicasOptimizer
 from berth.train.queue_runner import QueueRunner, add_queue_runner, start_queue_runners
 from berth.train.saving.import_meta_graph import import_meta_graph, write_graph
 from berth.train.saving.meta_graph import export_meta_graph
@@ -183,6 +184,7 @@ __all__ = [
     "SummarySaverHook",
     "SummaryWriter",
     "Supervisor",
+    "SyncReplicasOptimizer",
     "WorkerSessionCreator",
     "add_queue_runner",
     "assert_global_step",
