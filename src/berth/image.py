@@ -36,8 +36,11 @@ from berth.ops.image.flipping import (
     rot90,
     transpose,
 )
+from berth.ops.image.resizing import ResizeMethodV2 as ResizeMethod
+from berth.ops.image.resizing import resize
 
 __all__ = [
+    "ResizeMethod",
     "adjust_brightness",
     "adjust_contrast",
     "adjust_gamma",
@@ -59,6 +62,7 @@ __all__ = [
     "random_flip_up_down",
     "random_hue",
     "random_saturation",
+    "resize",
     "resize_with_crop_or_pad",
     "rgb_to_grayscale",
     "rgb_to_hsv",

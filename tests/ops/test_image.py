@@ -75,6 +75,28 @@ def test_gradients(written):
     check_gradient(lambda x: call(tf.image, written, {"x": x}), pixels)
 
 
+@pytest.mark.parametrize("written", RECORDED["gradients"])
+def test_gradients_are_tensorflow_s(written):
+    """Of the sum of cubes."""
+    x = tf.constant(INPUTS["x"])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        cubes = tf.reduce_sum(call(tf.image, written, {"x": x}) ** 3)
+    expected = array(RECORDED["gradients"][written])
+    np.testing.assert_allclose(tape.gradient(cubes, x), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_what_cannot_be_resized():
+    message = "If half_pixel_centers is True, align_corners must be False."
+    with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(message)):
+        v1.image.resize_bilinear(X[None], [2, 2], True, half_pixel_centers=True)
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        v1.image.resize_bilinear(X, [2, 2])
+    assert "input must be 4-dimensional[4,4,3]" in str(caught.value)
+    with pytest.raises(NotImplementedError, match="antialias"):
+        tf.image.resize(X, [2, 2], antialias=True)
+
+
 def test_functions_take_images_of_any_size():
     @tf.function(input_signature=[tf.TensorSpec([None, None, 3], "float32")])
     def small(x):
@@ -90,10 +112,12 @@ def test_static_shapes():
         assert v1.image.central_crop(x, 0.5).shape.as_list() == [None, 4, 4, 3]
         assert v1.image.rot90(x).shape.as_list() == [None, 6, 8, 3]
         assert v1.image.rgb_to_grayscale(x).shape.as_list() == [None, 8, 6, 1]
+        assert v1.image.resize_images(x, [5, 7]).shape.as_list() == [None, 5, 7, 3]
         assert v1.random_crop(X, [2, 3, 3]).shape.as_list() == [2, 3, 3]
 
 
 FLAT = "'image' (shape (3,)) must be at least three-dimensional."
+TWO_SIZES = "'size' must be a 1-D Tensor of 2 elements: new_height, new_width"
 THREE_OR_FOUR = "'image' (shape (3,)) must have either 3 or 4 dimensions."
 
 
@@ -126,6 +150,10 @@ THREE_OR_FOUR = "'image' (shape (3,)) must have either 3 or 4 dimensions."
         ("random_hue(x, 0.6)", "max_delta must be <= 0.5."),
         ("adjust_hue(x, 2.0)", "delta must be in the interval [-1, 1]"),
         ("adjust_gamma(x, -1)", "Gamma should be a non-negative real number."),
+        ("resize(x, [2])", TWO_SIZES),
+        ("resize(x, 2)", TWO_SIZES),
+        ("resize(flat, [2, 2])", "'images' must have either 3 or 4 dimensions."),
+        ("resize(x, [2, 2], 'zz')", "Resize method is not implemented: zz"),
         ("grayscale_to_rgb(x)", "Last dimension of a grayscale image should be size 1."),
     ],
 )

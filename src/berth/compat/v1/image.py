@@ -38,8 +38,18 @@ from berth.ops.image.flipping import (
     transpose,
 )
 from berth.ops.image.flipping import transpose as transpose_image
+from berth.ops.image.resizing import ResizeMethodV1 as ResizeMethod
+from berth.ops.image.resizing import (
+    resize_area,
+    resize_bicubic,
+    resize_bilinear,
+    resize_images,
+    resize_nearest_neighbor,
+)
+from berth.ops.image.resizing import resize_images as resize
 
 __all__ = [
+    "ResizeMethod",
     "adjust_brightness",
     "adjust_contrast",
     "adjust_gamma",
@@ -61,7 +71,13 @@ __all__ = [
     "random_flip_up_down",
     "random_hue",
     "random_saturation",
+    "resize",
+    "resize_area",
+    "resize_bicubic",
+    "resize_bilinear",
     "resize_image_with_crop_or_pad",
+    "resize_images",
+    "resize_nearest_neighbor",
     "resize_with_crop_or_pad",
     "rgb_to_grayscale",
     "rgb_to_hsv",
