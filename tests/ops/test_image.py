@@ -106,6 +106,17 @@ def test_functions_take_images_of_any_size():
     assert small(X[:1]).shape == (2, 6, 3)
 
 
+def test_flips_of_images_whose_rank_is_not_known():
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder("float32")
+        flipped = v1.image.flip_left_right(x)
+        by_chance = v1.image.random_flip_up_down(x, seed=1)
+        for images in (X, X[None]):
+            result = session.run(flipped, {x: images})
+            np.testing.assert_array_equal(result, images[..., ::-1, :])
+        assert session.run(by_chance, {x: X}).shape == X.shape
+
+
 def test_static_shapes():
     with tf.Graph().as_default():
         x = v1.placeholder("float32", [None, 8, 6, 3])

@@ -65,7 +65,7 @@ def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
 def _by_chance(name: str, image: TensorLike, axis: int, seed: int | None) -> Tensor:
     with scope(name):
         tensor = _known_rank(image)
-        if len(tensor.dims or ()) == 3:
+        if len(tensor.dims or ()) != 4:
             is_flipped = less(random_uniform([], 0, 1.0, seed=seed), 0.5)
         else:
             drawn = random_uniform([axis_size(tensor, 0)], 0, 1.0, seed=seed)
@@ -82,8 +82,7 @@ def _known_rank(image: TensorLike) -> Tensor:
 
 
 def _turned(image: Any, axis: int) -> Tensor:
-    # Positive axes: a batch has one more.
-    return reverse(image, [len(image.dims or (0,) * 3) + axis])
+    return reverse(image, [axis])
 
 
 @public("image.rot90")
