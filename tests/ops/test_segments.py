@@ -132,3 +132,12 @@ def test_shapes_of_segments_are_known_in_part():
         shape_of(lambda x: segments.segment_sum(x, ids), (2, 4))
     with pytest.raises(tf.errors.InvalidArgumentError, match="same size as dimension 0"):
         compute(segments.segment_sum, DATA, np.array([0, 1]), without=["known", OPEN])
+
+
+def test_negative_number_of_segments_is_refused():
+    import berth as tf
+
+    message = "Dimension size, given by scalar input 2, must be non-negative but is -1"
+    traced = tf.function(lambda x: tf.math.unsorted_segment_sum(x, [0, 1], -1))
+    with pytest.raises(ValueError, match=message):
+        traced(np.ones(2, np.float32))

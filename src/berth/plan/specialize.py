@@ -360,9 +360,14 @@ def _has_effects(step: Step) -> bool:
 def infer_types(op: Operation, inputs: Sequence[Any]) -> Any:
     """Apply the shape rule to what is known now: a graph may have known less."""
     try:
-        return op.definition.infer(inputs, op.attrs)
+        types = op.definition.infer(inputs, op.attrs)
+        for _, dims in types:
+            for size in dims or ():
+                if size is not None and size < 0:  # memory must not be cut by it
+                    raise ValueError(f"Dimension {size} must be >= 0")
     except ValueError as error:
         raise _invalid(error, op) from None
+    return types
 
 
 def _invalid(error: ValueError, op: Operation) -> InvalidArgumentError:

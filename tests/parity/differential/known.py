@@ -136,10 +136,11 @@ MEANT = (
         "NaN is the largest and the smallest, as in NumPy; TensorFlow passes over it",
     ),
     Known(
-        "eager unknown",
-        "tf.nn.conv2d(f32(1, 2, 2|tf.nn.max_pool|tf.nn.avg_pool",
-        "InvalidArgumentError, not a value",
-        "no window fits in; TensorFlow minds only in graphs, and returns nothing otherwise",
+        BACK,
+        'tf.nn.max_pool2d(f32(1, 2, 2, 1), 3, 1, "VALID")|'
+        'tf.nn.max_pool1d(f32(1, 2, 1), 3, 1, "VALID")',
+        "",
+        "no window fits in, so the gradient is 0; TensorFlow's is memory that it did not write",
     ),
     Known(
         FORWARD,

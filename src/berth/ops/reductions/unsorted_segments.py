@@ -44,6 +44,10 @@ def _segments_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType
         )
     merge_dims(data.dims[: len(ids.dims)], ids.dims)
     n_rows = None if n_segments.value is None else int(n_segments.value)
+    if n_rows is not None and n_rows < 0:
+        raise ValueError(
+            f"Dimension size, given by scalar input 2, must be non-negative but is {n_rows}"
+        )
     return ((data.dtype.base_dtype, (n_rows, *data.dims[len(ids.dims) :])),)
 
 
