@@ -52,6 +52,15 @@ class Target(Protocol):
         ...
 
 
+def checked_types(types: Sequence[OutputType]) -> Sequence[OutputType]:
+    """Return what a shape rule gave; ValueError for a negative size, which would cut memory."""
+    for _, dims in types:
+        for size in dims or ():
+            if size is not None and size < 0:
+                raise ValueError(f"Dimension {size} must be >= 0")
+    return types
+
+
 def known_types(op: OpDef, inputs: Sequence[Typed], attrs: Attrs) -> Sequence[KnownType]:
     """Apply a shape rule to inputs with values; ValueError unless every size is known."""
     types = op.infer(inputs, attrs)

@@ -19,6 +19,7 @@ from berth.dtypes import DType, resource
 from berth.errors import InvalidArgumentError, OpError
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
+from berth.ops.dispatch import checked_types
 from berth.ops.evaluate import evaluate
 from berth.ops.opdef import Access, Source, variable_of
 from berth.ops.shape import Dims, bracketed, is_known
@@ -360,14 +361,9 @@ def _has_effects(step: Step) -> bool:
 def infer_types(op: Operation, inputs: Sequence[Any]) -> Any:
     """Apply the shape rule to what is known now: a graph may have known less."""
     try:
-        types = op.definition.infer(inputs, op.attrs)
-        for _, dims in types:
-            for size in dims or ():
-                if size is not None and size < 0:  # memory must not be cut by it
-                    raise ValueError(f"Dimension {size} must be >= 0")
+        return checked_types(op.definition.infer(inputs, op.attrs))
     except ValueError as error:
         raise _invalid(error, op) from None
-    return types
 
 
 def _invalid(error: ValueError, op: Operation) -> InvalidArgumentError:
@@ -389,11 +385,10 @@ def _not_a_variable(op: Operation, position: int) -> InvalidArgumentError:
 def _check_shape_of(variable: Operation) -> None:
     shape = variable.attrs["shape"]
     if not shape.is_fully_defined():
-        raise InvalidArgumentError(
-            None,
-            variable,
-            f"The shape of variable '{variable.name}' is {shape}: it must be known in full",
+        message = (
+            f"The shape of variable '{variable.name}' is {shape}: it must be known in full"
         )
+        raise InvalidArgumentError(None, variable, message)
 
 
 def _array_of(dims: Any) -> Any:
