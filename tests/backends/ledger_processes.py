@@ -75,5 +75,5 @@ def run_worker(mode, *args):
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
-    assert (process.returncode, errors) == (0, "")
+    assert (process.returncode, errors) == (0, ""), errors
     return json.loads(out)

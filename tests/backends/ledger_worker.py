@@ -250,10 +250,23 @@ def _crash_at(n: int, life: Iterator[None]) -> bool:
     return status == signal.SIGKILL
 
 
+def _settled(look: Callable[[], Any], wanted: Any) -> Any:
+    """Look until it is as wanted, for a second at most.
+
+    The kernel releases a dead process's lock with its memory. Where another process reads
+    ``/proc/PID/maps`` at that moment, as tests beside this one may, that is a little later.
+    """
+    end = time.monotonic() + 1
+    while (found := look()) != wanted and time.monotonic() < end:
+        time.sleep(0.001)
+    return found
+
+
 def _expect_only(directory: str, nbytes: int) -> None:
     """Check that one process, this one, holds so many bytes, and could have the rest."""
     ledger = Ledger.open(MACHINE, directory)
-    assert [holder.pid for holder in ledger.holders()] == [os.getpid()]
+    holders = _settled(lambda: [holder.pid for holder in ledger.holders()], [os.getpid()])
+    assert holders == [os.getpid()], holders
     for card, expected in enumerate((nbytes, 0)):
         assert ledger.used(card) == expected, (card, ledger.used(card))
         ledger.reserve(card, CAPACITY - expected)
