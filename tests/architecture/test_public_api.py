@@ -157,3 +157,9 @@ def test_version_is_the_distribution_s():
     from importlib.metadata import version
 
     assert version("berth") == berth.__version__
+
+
+@pytest.mark.parametrize("name", ["berth", "berth.compat.v1"])
+def test_modules_that_are_loaded_later_are_public(name):
+    module = importlib.import_module(name)
+    assert set(module._LAZY_MODULES) <= set(module.__all__)

@@ -908,6 +908,7 @@ __all__ += [
     "errors",
     "flags",
     "gfile",
+    "image",
     "initializers",
     "io",
     "layers",
