@@ -16,6 +16,7 @@ from berth.graph.func_graph import FuncGraph, is_variable, variable_behind
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, stop_recording
+from berth.graph.scopes import Scopes
 from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import identity
 from berth.ops.flow.calls import LOOPS, Kind, row_type
@@ -53,7 +54,7 @@ class SubgraphFuncGraph(FuncGraph):
         self.is_function = outer.is_function
         self.tensor_type = outer.tensor_type  # type: ignore[assignment]
         self.seed = outer.seed
-        self._devices = outer.devices.copy()
+        self.scopes = Scopes(outer.devices.copy())
         self.names.begin_inside(outer.names.scope)
         self.kept, self._collections = outer.kept, outer._collections
         self.waits: list[Operation] = []

@@ -25,3 +25,9 @@ class GradientOverrides:
     def of(self, op_type: str) -> str | None:
         """Return the type whose gradient an operation gets; None if it is its own."""
         return self._maps.innermost.get(op_type) if self._maps else None
+
+    def copy(self) -> GradientOverrides:
+        """Return overrides with the same maps, to be opened and closed apart."""
+        copy = GradientOverrides()
+        copy._maps.update(self._maps)
+        return copy

@@ -16,17 +16,17 @@ from itertools import chain
 from operator import delitem
 from typing import Any, cast
 
-from berth.blocks import FunctionBlock, Stack, Use
+from berth.blocks import FunctionBlock, Use
 from berth.callsite import mark_caller
 from berth.graph.device_scopes import DeviceRequest, DeviceStack
 from berth.graph.expect import current_expectation
-from berth.graph.gradient_overrides import GradientOverrides
 from berth.graph.keys import GraphKeys
 from berth.graph.lookup import Lookup
 from berth.graph.names import Names
 from berth.graph.node_def import graph_def
 from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, record, watch_variable
+from berth.graph.scopes import Scopes
 from berth.graph.tensor import SymbolicTensor
 from berth.ops import builder
 from berth.ops.convert import dtype_of, frozen, to_array
@@ -52,17 +52,13 @@ class Graph(Lookup):
     def __init__(self) -> None:
         super().__init__()
         self.names = Names()
-        self._devices = DeviceStack()
+        self.scopes = Scopes()
+        """The blocks that are open, which new operations are made in."""
         self.seed: int | None = None
         self.has_expectations = False
         """Whether `expect_device` demanded something of any operation."""
         self.placement: Any = None
         """Where the session that last placed this graph put its operations."""
-        self._beside: Stack[tuple[tuple[Operation, ...], DeviceStack]] = Stack()
-        """The colocations of open blocks, each with the device scopes inside."""
-        self._waits: Stack[tuple[Operation, ...]] = Stack()
-        """The control dependencies of open blocks."""
-        self._overrides = GradientOverrides()
         self._collections: dict[str, list[Any]] = {}
         self.kept: dict[type, Any] = {}
         """What others keep with a graph: one object of a class."""
@@ -189,18 +185,19 @@ class Graph(Lookup):
         return value
 
     def _apply_scopes(self, node: Operation) -> None:
-        colocated, devices = self._beside.innermost if self._beside else ((), self._devices)
-        node.scopes = devices.apply(node)
+        scopes = self.scopes
+        colocated = scopes.colocated
+        node.scopes = scopes.devices.apply(node)
         if colocated:
             groups = {name.decode()[5:] for op in colocated for name in op.colocation_groups()}
             node.colocated_with = tuple(sorted(groups))
             for op in colocated:
                 node.device = op.device or node.device
-        if self._waits:
+        if scopes.waits:
             taken = {tensor.op for tensor in node.inputs}
-            waits = dict.fromkeys(self._waits.innermost)
+            waits = dict.fromkeys(scopes.waits.innermost)
             node.control_inputs = tuple(op for op in waits if op not in taken)
-        node.gradient_type = self._overrides.of(node.type)
+        node.gradient_type = scopes.overrides.of(node.type)
         if not self.is_function:  # of which the calls are held to what is expected
             node.expected = current_expectation()
         if node.expected is not None:
@@ -244,7 +241,7 @@ class Graph(Lookup):
     @property
     def devices(self) -> DeviceStack:
         """The device scopes that apply: those inside of the innermost colocation."""
-        return self._beside.innermost[1] if self._beside else self._devices
+        return self.scopes.devices
 
     def device(self, device: DeviceRequest) -> FunctionBlock[None]:
         """Request a device for the block's operations."""
@@ -266,29 +263,26 @@ class Graph(Lookup):
             raise ValueError(
                 "Trying to reset colocation (op is None) but ignore_existing is not True"
             )
-        before = () if ignore_existing else self._colocated
+        before = () if ignore_existing else self.scopes.colocated
         target = () if op is None else (self._operation_of(op),)
-        use.set(self._beside, ((*before, *target), DeviceStack()))
-
-    @property
-    def _colocated(self) -> tuple[Operation, ...]:
-        return self._beside.innermost[0] if self._beside else ()
+        use.set(self.scopes.beside, ((*before, *target), DeviceStack()))
 
     def control_dependencies(self, control_inputs: Any) -> FunctionBlock[None]:
         """Add control dependencies to the block's operations; None removes the outer ones."""
         return FunctionBlock(self._begin_waiting, control_inputs)
 
     def _begin_waiting(self, use: Use, control_inputs: Any) -> None:
+        open_waits = self.scopes.waits
         if control_inputs is None:
-            use.set(self._waits, ())
+            use.set(open_waits, ())
         else:
-            before = self._waits.innermost if self._waits else ()
+            before = open_waits.innermost if open_waits else ()
             waits = [self._operation_of(item) for item in control_inputs]
-            use.set(self._waits, (*before, *waits))
+            use.set(open_waits, (*before, *waits))
 
     def gradient_override_map(self, op_type_map: dict[str, str]) -> FunctionBlock[None]:
         """Give the block's operations, by type, the gradients registered for other types."""
-        return FunctionBlock(self._overrides.enter, op_type_map)
+        return FunctionBlock(self.scopes.overrides.enter, op_type_map)
 
     # --- the rest ---------------------------------------------------------------------------
 
