@@ -177,6 +177,7 @@ from berth.ops.reductions.reduction import (
 from berth.ops.reductions.searchsorted import searchsorted
 from berth.ops.reductions.statistics import reduce_logsumexp
 from berth.ops.shape import TensorShape
+from berth.variables.creators import variable_creator_scope
 from berth.variables.initializers import Constant as constant_initializer
 from berth.variables.initializers import Ones as ones_initializer
 from berth.variables.initializers import RandomNormal as random_normal_initializer
@@ -384,6 +385,7 @@ __all__ = [
     "unique_with_counts",
     "unravel_index",
     "unstack",
+    "variable_creator_scope",
     "where",
     "while_loop",
     "why",

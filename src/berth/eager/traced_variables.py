@@ -16,14 +16,31 @@ from berth.graph.func_graph import FuncGraph
 from berth.ops import builder
 
 
-class _Tracing(threading.local):
+class Tracing:
+    """The functions that a thread is tracing, and how many variables they have made."""
+
     def __init__(self) -> None:
         self.n_made = 0
         self.may_make: Stack[bool] = Stack()
         """Whether each function that is being traced may make variables."""
 
 
-_tracing = _Tracing()
+class _Current(threading.local):
+    def __init__(self) -> None:
+        self.tracing = Tracing()
+
+
+_current = _Current()
+
+
+def current_tracing() -> Tracing:
+    """Return what this thread is tracing."""
+    return _current.tracing
+
+
+def join_tracing(tracing: Tracing) -> None:
+    """Let this thread trace a part of what another thread does."""
+    _current.tracing = tracing
 
 
 def tracing(*, may_make_variables: bool) -> FunctionBlock[None]:
@@ -32,12 +49,12 @@ def tracing(*, may_make_variables: bool) -> FunctionBlock[None]:
 
 
 def _begin_tracing(use: Use, may_make_variables: bool) -> None:
-    use.set(_tracing.may_make, may_make_variables)
+    use.set(_current.tracing.may_make, may_make_variables)
 
 
 def n_variables_made() -> int:
     """Return how many variables this thread has made in functions."""
-    return _tracing.n_made
+    return _current.tracing.n_made
 
 
 def making_variable() -> FunctionBlock[None]:
@@ -49,14 +66,14 @@ def _begin_making(use: Use) -> None:
     graph: Any = builder.entered()
     if not isinstance(graph, FuncGraph):
         return
-    if not all(_tracing.may_make.values()):
+    if not all(_current.tracing.may_make.values()):
         raise ValueError(
             "tf.function only supports singleton tf.Variables created on the first call. Make "
             "sure the tf.Variable is only created once or created outside tf.function. See "
             "https://www.tensorflow.org/guide/function#creating_tfvariables for more "
             "information."
         )
-    _tracing.n_made += 1
+    _current.tracing.n_made += 1
     leave_functions(use)
     wanted = graph.devices.wanted()
     if wanted:

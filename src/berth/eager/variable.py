@@ -29,6 +29,7 @@ from berth.ops.state import variables as state
 from berth.ops.state.slice_assign import assign_slice
 from berth.public import public_v2
 from berth.variables.assignment import WRITES, Writable
+from berth.variables.creators import CreatedVariable
 from berth.variables.variable import Variable as GraphVariable
 
 _PARAMETERS = (
@@ -49,8 +50,11 @@ _PARAMETERS = (
 
 
 @public_v2("Variable")
-class Variable(Writable, ValueOperators):
+class Variable(Writable, ValueOperators, metaclass=CreatedVariable):
     """State that operations read and write."""
+
+    has_creators = True
+    """Whether `tf.variable_creator_scope` applies to calls of the class."""
 
     def __new__(cls, *arguments: Any, **options: Any) -> Variable:
         """Make a variable; in a graph, one of the graph's own."""
@@ -182,22 +186,26 @@ class Variable(Writable, ValueOperators):
 
     def numpy(self) -> Any:
         """Return the value as a NumPy array."""
-        return self.handle.read().numpy()
+        return self._value_now().numpy()
+
+    def _value_now(self) -> Any:
+        """Return the value as an eager tensor, also while a function is traced."""
+        return self.handle.read()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         return np.array(self.numpy(), dtype)
 
     def __int__(self) -> int:
-        return int(self.handle.read())
+        return int(self._value_now())
 
     def __float__(self) -> float:
-        return float(self.handle.read())
+        return float(self._value_now())
 
     def __bool__(self) -> bool:
         return bool(self.as_tensor())
 
     def __index__(self) -> int:
-        return self.handle.read().__index__()
+        return int(self._value_now().__index__())
 
     def __iter__(self) -> Any:
         return iter(self.as_tensor())
@@ -262,12 +270,12 @@ class Variable(Writable, ValueOperators):
         raise _not_in_place("var", "/", "assign(var / value)", "/")
 
     def __deepcopy__(self, memo: Any) -> Variable:
-        copy = Variable(self.handle.read(), trainable=self.trainable, name=self.handle.name)
+        copy = Variable(self._value_now(), trainable=self.trainable, name=self.handle.name)
         memo[id(self)] = copy
         return copy
 
     def __repr__(self) -> str:
-        shown = shown_value(self.handle.read().value)
+        shown = shown_value(self._value_now().value)
         return (
             f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}, "
             f"numpy={shown}>"

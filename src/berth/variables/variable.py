@@ -20,6 +20,7 @@ from berth.ops.shape import TensorShape, is_known, merge, read_dims
 from berth.ops.state import variables as state
 from berth.public import public, public_v1
 from berth.variables.assignment import Writable, beside, count, write
+from berth.variables.creators import CreatedVariable
 from berth.variables.initial_value import guarded
 from berth.variables.store import use_resource_here
 
@@ -46,7 +47,7 @@ class VariableAggregation(Enum):
 
 
 @public_v1("Variable")
-class Variable(Writable, Operators):
+class Variable(Writable, Operators, metaclass=CreatedVariable):
     """Variable of a graph: it has a value once its initializer has been run.
 
     A *reference* variable (the default in TensorFlow 1) is written through its own output;
@@ -60,6 +61,8 @@ class Variable(Writable, Operators):
     <tf.Tensor 'AssignAdd:0' shape=(2,) dtype=float32_ref>
     """
 
+    has_creators = True
+    """Whether `tf.variable_creator_scope` applies to calls of the class."""
     graph: Graph
     initial_value: SymbolicTensor
     initializer: Operation

@@ -25,6 +25,9 @@ GROUPS = {
         "tf.make_ndarray",
         "tf.make_tensor_proto",
     ),
+    "tests/graph/test_variable_creators.py::test_innermost_creator_is_called_first": (
+        "tf.variable_creator_scope",
+    ),
     "tests/eager/test_devices.py::test_blocks_place_operations": ("tf.device",),
     "tests/parity/session/test_devices.py::test_scopes_give_devices": ("tf.compat.v1.device",),
     "tests/functions/test_tracing.py::test_arguments_are_symbols_while_tracing": (

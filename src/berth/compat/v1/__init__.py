@@ -341,6 +341,7 @@ from berth.variables.collections import (
     trainable_variables,
     variables_initializer,
 )
+from berth.variables.creators import variable_creator_scope
 from berth.variables.initializers_v1 import Constant as constant_initializer
 from berth.variables.initializers_v1 import GlorotNormal as glorot_normal_initializer
 from berth.variables.initializers_v1 import GlorotUniform as glorot_uniform_initializer
@@ -777,6 +778,7 @@ __all__ = [
     "unsorted_segment_sqrt_n",
     "unsorted_segment_sum",
     "unstack",
+    "variable_creator_scope",
     "variable_scope",
     "variables_initializer",
     "variance_scaling_initializer",

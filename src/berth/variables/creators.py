@@ -1,0 +1,62 @@
+"""``tf.variable_creator_scope``: functions that create the variables of a block."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from berth.blocks import FunctionBlock, Stack, Use
+from berth.public import public
+
+Creator = Callable[..., Any]
+"""Called with `next_creator` and the arguments of a variable; returns the variable."""
+
+
+class _Creators(threading.local):
+    def __init__(self) -> None:
+        self.stack: Stack[Creator] = Stack()
+
+
+_creators = _Creators()
+
+
+@public("variable_creator_scope")
+def variable_creator_scope(variable_creator: Creator) -> FunctionBlock[None]:
+    """Create the variables of a block by a function.
+
+    It is called with `next_creator`, which creates the variable, and with all arguments of the
+    variable by name. The innermost one is called first.
+    """
+    return FunctionBlock(enter_creator, variable_creator)
+
+
+def enter_creator(use: Use, creator: Creator) -> None:
+    """Create variables by a function, in a block."""
+    use.set(_creators.stack, creator)
+
+
+def open_creators() -> tuple[Creator, ...]:
+    """Return the functions that create variables in this thread, the innermost last."""
+    return tuple(_creators.stack.values())
+
+
+class CreatedVariable(type):
+    """Metaclass of variables: calling the class calls the open creators, if there are any."""
+
+    if not TYPE_CHECKING:  # to a checker, calling the class makes an object of it
+
+        def __call__(cls, *arguments: Any, **options: Any) -> Any:
+            """Create a variable."""
+            create = super().__call__
+            if not _creators.stack or not vars(cls).get("has_creators"):
+                return create(*arguments, **options)
+            bound = inspect.signature(cls.__init__).bind(None, *arguments, **options)
+            bound.apply_defaults()
+            named = {name: value for name, value in bound.arguments.items() if name != "self"}
+            next_creator: Callable[..., Any] = create
+            for creator in _creators.stack.values():
+                next_creator = partial(creator, next_creator)
+            return next_creator(**named)
