@@ -57,7 +57,6 @@ from berth.front.device_scope import device
 from berth.front.logger import get_logger
 from berth.front.why import why
 from berth.functions.function import function
-from berth.functions.tensor_spec import TensorSpec
 from berth.graph.expect import expect_device
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
@@ -81,7 +80,7 @@ from berth.ops.arrays.filling import zeros_like_v2 as zeros_like
 from berth.ops.arrays.gathering import gather_v2 as gather
 from berth.ops.arrays.gathering import where_v2 as where
 from berth.ops.arrays.grids import linspace, meshgrid, sequence_mask, unravel_index
-from berth.ops.arrays.indexed_slices import IndexedSlices
+from berth.ops.arrays.indexed_slices import IndexedSlices, IndexedSlicesSpec
 from berth.ops.arrays.indexing import boolean_mask_v2 as boolean_mask
 from berth.ops.arrays.indexing import newaxis
 from berth.ops.arrays.joining import concat, split, stack, unstack
@@ -177,6 +176,7 @@ from berth.ops.reductions.reduction import (
 from berth.ops.reductions.searchsorted import searchsorted
 from berth.ops.reductions.statistics import reduce_logsumexp
 from berth.ops.shape import TensorShape
+from berth.ops.type_spec import TensorSpec, TypeSpec, type_spec_from_value
 from berth.variables.creators import variable_creator_scope
 from berth.variables.initializers import Constant as constant_initializer
 from berth.variables.initializers import Ones as ones_initializer
@@ -193,12 +193,14 @@ __all__ = [
     "GradientTape",
     "Graph",
     "IndexedSlices",
+    "IndexedSlicesSpec",
     "Operation",
     "OptionalSpec",
     "RegisterGradient",
     "Tensor",
     "TensorShape",
     "TensorSpec",
+    "TypeSpec",
     "UnconnectedGradients",
     "Variable",
     "VariableAggregation",
@@ -377,6 +379,7 @@ __all__ = [
     "truncatediv",
     "truncatemod",
     "tuple",
+    "type_spec_from_value",
     "uint16",
     "uint32",
     "uint64",

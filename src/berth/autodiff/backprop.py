@@ -25,6 +25,7 @@ from berth.ops.arrays.indexed_slices import IndexedSlices, as_dense, total
 from berth.ops.arrays.metadata import shape
 from berth.ops.gradient import RecordedOp, gradient_of
 from berth.ops.opdef import Access
+from berth.ops.type_spec import CompositeTensor
 from berth.public import public
 from berth.variables.variable import Variable
 
@@ -105,6 +106,17 @@ def is_differentiable(tensor: Any) -> bool:
     return bool(dtype.is_floating or dtype.is_complex)
 
 
+def component(value: Any) -> Any:
+    """Return the tensor of a composite that gradients are of; other values as they are."""
+    return value._gradient_component() if isinstance(value, CompositeTensor) else value
+
+
+def with_gradient(value: Any, grad: Any) -> Any:
+    """Return the gradient of a value, of that of its component."""
+    is_whole = grad is None or not isinstance(value, CompositeTensor)
+    return grad if is_whole else value._with_gradient(grad)
+
+
 # --- graphs -------------------------------------------------------------------------------
 
 
@@ -152,8 +164,8 @@ def gradients(
         )
     graph = _graph_of([*_listed(ys), *_listed(xs)])
     with graph.as_default(), graph.name_scope(name):
-        targets = [_target(graph, y, k) for k, y in enumerate(_listed(ys))]
-        sources = [_source(graph, x, k) for k, x in enumerate(_listed(xs))]
+        targets = [_target(graph, y, k) for k, y in enumerate(map(component, _listed(ys)))]
+        sources = [_source(graph, x, k) for k, x in enumerate(map(component, _listed(xs)))]
         stops = [] if stop_gradients is None else _listed(stop_gradients)
         stopped = [_source(graph, stop, k) for k, stop in enumerate(stops)]
         place = _place(graph, colocate_gradients_with_ops)
@@ -165,10 +177,10 @@ def gradients(
             _add_up_by_device,
         )
     grads = [found[id(source)] for source in sources]
-    if unconnected == "none":
-        return grads
-    pairs = zip(grads, _listed(xs), strict=True)
-    return [zeros_like(x) if grad is None else grad for grad, x in pairs]
+    if unconnected == "zero":
+        pairs = zip(grads, map(component, _listed(xs)), strict=True)
+        grads = [zeros_like(x) if grad is None else grad for grad, x in pairs]
+    return [with_gradient(x, grad) for x, grad in zip(_listed(xs), grads, strict=True)]
 
 
 def _listed(values: Any) -> list[Any]:
@@ -188,7 +200,6 @@ def _graph_of(values: Sequence[Any]) -> Graph:
 
 def _target(graph: Graph, y: Any, position: int) -> SymbolicTensor:
     """Return the tensor to differentiate: of a variable, its value."""
-    y = y.values if isinstance(y, IndexedSlices) else y
     return graph.convert(y, None, f"y_{position}")
 
 
@@ -196,7 +207,6 @@ def _source(graph: Graph, x: Any, position: int) -> SymbolicTensor:
     """Return the tensor to differentiate by: of a variable, the variable itself."""
     if isinstance(x, Variable):
         return x.handle
-    x = x.values if isinstance(x, IndexedSlices) else x
     return graph.convert(x, None, f"x_{position}")
 
 

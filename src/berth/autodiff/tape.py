@@ -13,7 +13,12 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, overload
 
-from berth.autodiff.backprop import backpropagate, is_differentiable
+from berth.autodiff.backprop import (
+    backpropagate,
+    component,
+    is_differentiable,
+    with_gradient,
+)
 from berth.blocks import Block, FunctionBlock, Use
 from berth.errors import explain
 from berth.graph.nest import flatten, is_nested, pack_sequence_as
@@ -118,7 +123,7 @@ class GradientTape(Block["GradientTape"]):
 
     def watch(self, tensor: Any) -> None:
         """Watch a tensor or variable: record the operations on it."""
-        for each in flatten(tensor):
+        for each in map(component, flatten(tensor)):
             if not is_tensor(each):
                 raise ValueError(
                     f"Passed in object {each} of type {type(each).__name__!r}, not tf.Tensor "
@@ -222,23 +227,24 @@ class GradientTape(Block["GradientTape"]):
             )
         if self in active_tapes() and not may_record:
             deactivate(self)
-        targets = flatten(target)
+        targets = list(map(component, flatten(target)))
         seeds = _seeds(target, targets, given)
         starts: dict[int, list[Any]] = {}
         for each, seed in zip(targets, seeds, strict=True):
             if is_differentiable(each) and seed is not _NOTHING:
                 starts.setdefault(id(_key(each)), []).append(_seed(each, seed))
-        wanted = [_source_key(source) for source in flatten(sources)]
+        wanted = [_source_key(component(source)) for source in flatten(sources)]
         found = backpropagate(
             reversed(records),
             {key: total(parts) for key, parts in starts.items()},
             [id(key) for key in wanted],
             _beside,
         )
-        grads = [
-            zeros_like(source) if found[id(key)] is None and wants_zeros else found[id(key)]
-            for source, key in zip(flatten(sources), wanted, strict=True)
-        ]
+        grads = []
+        for source, key in zip(flatten(sources), wanted, strict=True):
+            is_missing = found[id(key)] is None and wants_zeros
+            grad = zeros_like(component(source)) if is_missing else found[id(key)]
+            grads.append(with_gradient(source, grad))
         return pack_sequence_as(sources, grads)
 
     def jacobian(

@@ -14,7 +14,14 @@ from berth.control_flow import gradients  # noqa: F401 - so that gradients are k
 from berth.control_flow.subgraph import Part, SubgraphFuncGraph, add_call, value_of
 from berth.dtypes import bool_, int32
 from berth.graph.graph import Graph
-from berth.graph.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
+from berth.graph.nest import (
+    assert_same_structure,
+    flatten,
+    is_composite,
+    map_structure,
+    pack_sequence_as,
+    spec_of_composite,
+)
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import identity
@@ -119,12 +126,24 @@ def _choose(
         if results:
             _check_alike(here, results[0], result, names[0], label)
         results.append(result)
-        outputs = [leaf for leaf in flatten(result) if leaf is not None]
+        outputs = [leaf for leaf in flatten(result, True) if leaf is not None]
         parts.append(Part(graph, outputs, ()))
     call = add_call(here, kind, [choice], parts, {}, scope)
     given = iter(call.outputs)
-    leaves = [None if leaf is None else next(given) for leaf in flatten(results[0])]
-    return pack_sequence_as(results[0], leaves)
+    leaves = [None if leaf is None else next(given) for leaf in flatten(results[0], True)]
+    return pack_sequence_as(_common_specs(results), leaves, expand_composites=True)
+
+
+def _common_specs(results: Sequence[Any]) -> Any:
+    """Return a result in which the spec of a composite is true of all results."""
+
+    def common(first: Any, *others: Any) -> Any:
+        if not is_composite(first):
+            return first
+        specs = [spec_of_composite(other) for other in others]
+        return spec_of_composite(first).most_specific_common_supertype(specs)
+
+    return map_structure(common, *results, check_types=False)
 
 
 def _branch(graph: SubgraphFuncGraph, function: Function, choice: SymbolicTensor) -> Any:
@@ -136,20 +155,21 @@ def _branch(graph: SubgraphFuncGraph, function: Function, choice: SymbolicTensor
         if isinstance(leaf, Operation):  # something has to stand for it
             with graph.control_dependencies([leaf]):
                 return identity(choice)
-        return value_of(graph.convert(as_dense(leaf)))
+        return value_of(graph.convert(leaf))
 
-    return map_structure(returned, function())
+    result = map_structure(as_dense, function())
+    return map_structure(returned, result, expand_composites=True)
 
 
 def _check_alike(here: Graph, first: Any, other: Any, name: str, other_name: str) -> None:
     """Raise an error unless two branches return tensors of the same types."""
     details = ""
     try:
-        assert_same_structure(first, other)
+        assert_same_structure(first, other, expand_composites=True)
     except (TypeError, ValueError) as error:
         details = str(error)
     if not details:
-        for a, b in zip(flatten(first), flatten(other), strict=True):
+        for a, b in zip(flatten(first, True), flatten(other, True), strict=True):
             kind, other_kind = getattr(a, "dtype", None), getattr(b, "dtype", None)
             if kind is other_kind:
                 continue
@@ -310,4 +330,8 @@ def _none_holds(function: Function, preds: Sequence[Any]) -> Any:
     message = "Input error: None of conditions evaluated as True:"
     made = Assert(convert(False), [message, stack(preds)], len(preds))
     with cast(Any, current()).control_dependencies([made] if made is not None else []):
-        return map_structure(lambda leaf: None if leaf is None else identity(leaf), function())
+        return map_structure(
+            lambda leaf: None if leaf is None else identity(leaf),
+            function(),
+            expand_composites=True,
+        )

@@ -14,7 +14,14 @@ from berth.control_flow.cond import building, unpacked
 from berth.control_flow.subgraph import Part, SubgraphFuncGraph, add_call, value_of
 from berth.dtypes import bool_, int32
 from berth.graph.graph import Graph
-from berth.graph.nest import assert_same_structure, flatten, map_structure, pack_sequence_as
+from berth.graph.nest import (
+    assert_same_structure,
+    flatten,
+    is_composite,
+    map_structure,
+    pack_sequence_as,
+    spec_of_composite,
+)
 from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.array import stop_gradient
 from berth.ops.arrays.indexed_slices import as_dense
@@ -23,6 +30,7 @@ from berth.ops.compose import is_tensor
 from berth.ops.elementwise.compare import less, logical_and
 from berth.ops.flow.calls import WHILE
 from berth.ops.shape import Dims, TensorShape, read_dims
+from berth.ops.type_spec import TensorSpec, TypeSpec
 from berth.public import public_v1, public_v2
 
 Function = Callable[..., Any]
@@ -59,12 +67,12 @@ def while_loop(
     if not back_prop:
         options = {"maximum_iterations": maximum_iterations, "name": name}
         result = while_loop(cond, body, loop_vars, shape_invariants, **options)
-        return map_structure(stop_gradient, result)
+        return map_structure(stop_gradient, result, expand_composites=True)
     if here is None:
         return _loop_now(cond, body, loop_vars, maximum_iterations)
     with here.name_scope(name or "while") as inner:
         loop = _Loop(here, loop_vars, shape_invariants, maximum_iterations)
-        return pack_sequence_as(loop_vars, loop.build(cond, body, inner))
+        return loop.packed(loop.build(cond, body, inner))
 
 
 @public_v1("while_loop")
@@ -101,7 +109,7 @@ def _loop_now(cond: Function, body: Function, loop_vars: Any, most: Any) -> Any:
         variables = _as_many(body(*variables), loop_vars)
         count += 1
     here: Any = current()
-    return map_structure(here.convert, variables)
+    return map_structure(here.convert, variables, expand_composites=True)
 
 
 def _as_many(result: Any, loop_vars: Any) -> Any:
@@ -118,19 +126,27 @@ class _Loop:
     def __init__(self, here: Graph, loop_vars: Any, invariants: Any, most: Any) -> None:
         self._here = here
         self._loop_vars = loop_vars
-        self._starts = [value_of(here.convert(leaf)) for leaf in flatten(loop_vars)]
+        self._starts = [value_of(here.convert(leaf)) for leaf in flatten(loop_vars, True)]
         self._most = None if most is None else here.convert(most, int32, "maximum_iterations")
-        self._dims = [tensor.dims for tensor in self._starts]
+        given: list[Any] = [None] * len(flatten(loop_vars))
         if invariants is not None:
             assert_same_structure(loop_vars, _as_leaves(invariants), check_types=False)
-            self._dims = [
-                self._invariant(*pair)
-                for pair in zip(self._starts, flatten(_as_leaves(invariants)), strict=True)
-            ]
+            given = flatten(_as_leaves(invariants))
+        pairs = zip(flatten(loop_vars), given, strict=True)
+        self._specs = pack_sequence_as(loop_vars, [_spec(*pair) for pair in pairs])
+        """The loop variables, with a type spec in the place of each composite."""
+        asked = flatten(self._specs, True)
+        self._dims = [self._invariant(*p) for p in zip(self._starts, asked, strict=True)]
+
+    def packed(self, tensors: Sequence[SymbolicTensor]) -> Any:
+        """Put tensors into the structure of the loop variables."""
+        return pack_sequence_as(self._specs, tensors, expand_composites=True)
 
     def _invariant(self, start: SymbolicTensor, given: Any) -> Dims:
         """Read the shape invariant of a loop variable, which its first value must fit."""
-        dims = read_dims(getattr(given.shape, "shape", given.shape))
+        if given is None:
+            return start.dims
+        dims = given.dims if isinstance(given, TensorSpec) else read_dims(given.shape)
         if not _is_within(start.dims, dims):
             raise ValueError(
                 f"The shape invariant specified for {start.name} is not compatible with the "
@@ -171,7 +187,7 @@ class _Loop:
 
     def _holds(self, graph: SubgraphFuncGraph, cond: Function) -> SymbolicTensor:
         variables = graph.inputs[: len(self._starts)]
-        result = cond(*pack_sequence_as(self._loop_vars, variables))
+        result = cond(*self.packed(variables))
         if isinstance(result, list | tuple):
             result = unpacked(result)
         holds = value_of(graph.convert(result))
@@ -193,18 +209,29 @@ class _Loop:
     def _following(self, graph: SubgraphFuncGraph, body: Function) -> list[SymbolicTensor]:
         """Return the loop variables after an iteration; they keep types and shapes."""
         symbols = graph.inputs[: len(self._starts)]
-        result = body(*pack_sequence_as(self._loop_vars, symbols))
+        result = body(*self.packed(symbols))
         following = []
-        leaves = flatten(_as_many(result, self._loop_vars))
+        leaves = flatten(map_structure(as_dense, _as_many(result, self._loop_vars)), True)
         for start, dims, leaf in zip(self._starts, self._dims, leaves, strict=True):
             dtype = None if is_tensor(leaf) else start.dtype
-            tensor = value_of(graph.convert(as_dense(leaf), dtype))
+            tensor = value_of(graph.convert(leaf, dtype))
             _check_kept(start, dims, tensor)
             following.append(tensor)
         if self._most is not None:
             count: Any = graph.inputs[-1] + 1
             following.append(count)
         return following
+
+
+def _spec(variable: Any, invariant: Any) -> Any:
+    """Return what says the shapes of a loop variable: None, its invariant, or a type spec."""
+    given = None if invariant is None else invariant.shape
+    if not is_composite(variable):
+        return given if isinstance(given, TensorSpec) else invariant
+    spec = spec_of_composite(variable)
+    if given is None or isinstance(given, TypeSpec):
+        return spec if given is None else given
+    return spec._with_shape(TensorShape(given))
 
 
 def _as_leaves(invariants: Any) -> Any:

@@ -11,10 +11,10 @@ from berth.data.shuffling import random_seeds, random_words
 from berth.data.sources import FromGenerator, Random, Range, Tensors, TensorSlices
 from berth.data.structure import as_input, map_leaves, spec_of, with_dims
 from berth.dtypes import as_dtype, int64, string
-from berth.functions.tensor_spec import TensorSpec
 from berth.graph.nest import flatten, pack_sequence_as
 from berth.ops.random.seeded import get_seed
 from berth.ops.shape import Dims, TensorShape
+from berth.ops.type_spec import TensorSpec
 
 
 class DatasetCreation:

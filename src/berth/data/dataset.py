@@ -17,10 +17,10 @@ from berth.data.pipeline import INFINITE, UNKNOWN, Node, Pipeline
 from berth.data.structure import DatasetSpec, as_input, map_leaves, spec_of
 from berth.dtypes import int64
 from berth.errors import InvalidArgumentError
-from berth.functions.tensor_spec import TensorSpec
 from berth.graph.nest import flatten
 from berth.ops.arrays.array import constant
 from berth.ops.compose import convert, is_eager
+from berth.ops.type_spec import TensorSpec
 from berth.public import public_v2
 
 

@@ -30,13 +30,13 @@ from berth.eager.tensor import EagerTensor
 from berth.errors import InvalidArgumentError, OpError, OutOfRangeError, explain
 from berth.front.context import context
 from berth.functions.runtime import FunctionRuntime
-from berth.functions.tensor_spec import TensorSpec
 from berth.graph.func_graph import FuncGraph
 from berth.graph.nest import flatten
 from berth.graph.operation import Operation
 from berth.graph.recording import stop_recording
 from berth.ops import builder
 from berth.ops.compose import is_tensor
+from berth.ops.type_spec import TensorSpec
 
 _CPU = "/device:CPU:0"
 

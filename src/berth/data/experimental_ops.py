@@ -16,9 +16,9 @@ from berth.dtypes import as_dtype, int64
 from berth.eager.tensor import EagerTensor
 from berth.front.context import context
 from berth.front.device_scope import EagerDevice
-from berth.functions.tensor_spec import TensorSpec
 from berth.graph.nest import flatten
 from berth.ops.arrays.array import identity
+from berth.ops.type_spec import TensorSpec
 from berth.public import public
 
 Transformation = Callable[[Any], Any]

@@ -13,10 +13,10 @@ from berth.data.iterator_ops import (
     Token,
 )
 from berth.data.structure import packer
-from berth.functions.tensor_spec import TensorSpec
 from berth.graph.nest import flatten
 from berth.ops.builder import apply, apply_list
 from berth.ops.opdef import OpDef
+from berth.ops.type_spec import TensorSpec
 
 
 def component_attrs(spec: Any) -> dict[str, Any]:

@@ -22,11 +22,11 @@ from berth.data.structure import (
 from berth.eager.tensor import EagerTensor
 from berth.errors import InvalidArgumentError, OutOfRangeError
 from berth.front.context import context
-from berth.functions.tensor_spec import TensorSpec
 from berth.graph.nest import flatten
 from berth.ops.arrays.array import constant
 from berth.ops.builder import apply
 from berth.ops.compose import is_eager
+from berth.ops.type_spec import TensorSpec
 from berth.public import public, public_v2
 
 

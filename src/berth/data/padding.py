@@ -11,7 +11,6 @@ from berth.data.batching import PaddedBatch
 from berth.data.structure import as_input
 from berth.data.transforming import DatasetTransformations, first_dimension, np_dtypes
 from berth.dtypes import bool_, int64, string
-from berth.functions.tensor_spec import TensorSpec
 from berth.graph.nest import flatten, pack_sequence_as
 from berth.ops.arrays.gathering import gather
 from berth.ops.arrays.joining import stack
@@ -20,6 +19,7 @@ from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.compare import greater_equal
 from berth.ops.reductions.reduction import reduce_sum
 from berth.ops.shape import TensorShape
+from berth.ops.type_spec import TensorSpec
 
 
 class PaddedBatches(DatasetTransformations):

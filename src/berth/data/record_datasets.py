@@ -11,7 +11,7 @@ from berth.data.pipeline import Node
 from berth.data.structure import as_input
 from berth.dtypes import int64, string
 from berth.errors import InvalidArgumentError
-from berth.functions.tensor_spec import TensorSpec
+from berth.ops.type_spec import TensorSpec
 from berth.public import public_v2
 
 _TEXT = TensorSpec([], string)

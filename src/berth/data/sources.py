@@ -11,8 +11,8 @@ from berth.data.pipeline import INFINITE, UNKNOWN, Pipeline
 from berth.data.structure import Element
 from berth.dtypes import string
 from berth.errors import InvalidArgumentError, UnknownError
-from berth.functions.tensor_spec import TensorSpec
 from berth.ops.convert import to_array
+from berth.ops.type_spec import TensorSpec
 
 BLOCK = 256
 """How many elements are computed at a time where that makes no difference."""

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from berth.dtypes import DType, string
-from berth.functions.tensor_spec import TensorSpec
 from berth.graph.nest import flatten, is_nested, pack_sequence_as
 from berth.ops.compose import convert, is_tensor
 from berth.ops.convert import to_array
 from berth.ops.operators import Tensor
-from berth.ops.shape import Dims, TensorShape
+from berth.ops.shape import Dims, TensorShape, generalize
+from berth.ops.type_spec import TensorSpec
 from berth.public import public, public_v1
 
 Element = tuple[Any, ...]
@@ -176,18 +176,7 @@ def _has_same_type(first: Any, second: Any) -> bool:
 def _common_leaf(first: Any, second: Any) -> Any:
     if not isinstance(first, TensorSpec):
         return first
-    return TensorSpec(TensorShape(common_dims(first.dims, second.dims)), first.dtype)
-
-
-def common_dims(first: Dims, second: Dims) -> Dims:
-    """Return the dimensions that are true of two shapes.
-
-    >>> common_dims((2, 3), (2, 4))
-    (2, None)
-    """
-    if first is None or second is None or len(first) != len(second):
-        return None
-    return tuple(a if a == b else None for a, b in zip(first, second, strict=True))
+    return TensorSpec(TensorShape(generalize(first.dims, second.dims)), first.dtype)
 
 
 @public_v1("data.get_output_types")

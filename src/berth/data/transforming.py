@@ -39,11 +39,11 @@ from berth.data.transformations import (
 )
 from berth.data.windows import Window
 from berth.dtypes import bool_, int64, string
-from berth.functions.tensor_spec import TensorSpec
 from berth.graph.nest import flatten, is_nested
 from berth.ops.compose import convert
 from berth.ops.random.seeded import get_seed
 from berth.ops.shape import Dims
+from berth.ops.type_spec import TensorSpec
 
 _numbers = count(1)
 

@@ -19,14 +19,14 @@ from berth.functions.gradient import Backward, CallDefinition, refilled, tensors
 from berth.functions.inline import inline
 from berth.functions.runtime import FunctionRuntime
 from berth.functions.signature import Signature
-from berth.functions.tensor_spec import TensorSpec
 from berth.graph.func_graph import FuncGraph
 from berth.graph.graph import Graph
-from berth.graph.nest import flatten, pack_sequence_as
+from berth.graph.nest import flatten
 from berth.graph.recording import active_tapes, record, stop_recording, watch_variable
 from berth.graph.tensor import SymbolicTensor
 from berth.ops import builder
 from berth.ops.compose import is_tensor
+from berth.ops.type_spec import TensorSpec
 
 _numbers = count()
 """What makes the names of functions unique."""
@@ -49,7 +49,7 @@ class ConcreteFunction:
         self._taken = taken
         """The arguments, with a TensorSpec in the place of each tensor."""
         self._result = result
-        self._outputs = [tensor for leaf in flatten(result) for tensor in tensors_of(leaf)]
+        self._outputs = tensors_of(result)
         self._captured = [outer for outer, _ in graph.captures]
         self._base = base or self
         """The trace, without a device for its operations."""
@@ -177,7 +177,7 @@ class ConcreteFunction:
         try:
             given = self._signature.read(arguments, options).leaves
             tensors = []
-            for spec, value in zip(flatten(self._taken), given, strict=True):
+            for spec, value in zip(flatten(self._taken, True), given, strict=True):
                 if isinstance(spec, TensorSpec):
                     wanted = None if is_tensor(value) else spec.dtype
                     tensors.append(current.convert(value, wanted))
@@ -215,10 +215,7 @@ class ConcreteFunction:
     def _structured(self, outputs: Sequence[Any]) -> Any:
         if isinstance(self._result, SymbolicTensor):
             return outputs[0]
-        values = iter(outputs)
-        return pack_sequence_as(
-            self._result, [refilled(leaf, values) for leaf in flatten(self._result)]
-        )
+        return refilled(self._result, outputs)
 
     def _call_on_tape(self, given: Sequence[Any]) -> list[Any]:
         handles = list(self.graph.handles.values())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from berth.eager.tensor import EagerTensor
@@ -16,13 +16,12 @@ from berth.eager.traced_variables import n_variables_made, tracing
 from berth.front.context import context
 from berth.functions.concrete_function import ConcreteFunction
 from berth.functions.signature import Call, Signature, without_shapes
-from berth.functions.tensor_spec import TensorSpec
 from berth.graph.func_graph import FuncGraph
-from berth.graph.nest import map_structure, pack_sequence_as
+from berth.graph.nest import flatten, is_composite, map_structure, pack_sequence_as
 from berth.graph.operation import Operation
 from berth.lru import LRUCache
 from berth.ops import builder
-from berth.ops.arrays.indexed_slices import IndexedSlices
+from berth.ops.type_spec import TensorSpec
 from berth.public import public
 
 MAX_TRACES = 256
@@ -117,15 +116,15 @@ class Function:
             kind = (device, without_shapes(call)) if self._reduces else None
             before = self._relaxed.get(kind)
             if before is not None:
-                leaves, general = before
+                kinds, general = before
                 if general.takes(call.tensors):
                     self._traces[key] = general
                     return general
-                call = call.relaxed(leaves)
+                call = call.relaxed(kinds)
             made = self._traces[key] = self._trace(call, device)
             self._n_traces += 1
             if self._reduces:
-                self._relaxed[kind] = (call.leaves, made)
+                self._relaxed[kind] = (call.kinds, made)
             return made
 
     def _trace(self, call: Call, device: str) -> ConcreteFunction:
@@ -148,11 +147,14 @@ class Function:
             else leaf
             for leaf in specs
         ]
-        arguments, options = pack_sequence_as(call.structure, symbols)
+        structure = self._signature.typed(call)
         with graph.as_default(), graph.device(device or None):
+            arguments, options = pack_sequence_as(structure, symbols, expand_composites=True)
             result = self.python_function(*arguments, **options)
-            result = map_structure(lambda leaf: self._returned(graph, leaf), result)
-        taken = pack_sequence_as(call.structure, specs)
+            result = map_structure(
+                lambda leaf: self._returned(graph, leaf), result, expand_composites=True
+            )
+        taken = _with_specs(structure, iter(specs))
         return ConcreteFunction(graph, result, self._signature, taken)
 
     def _returned(self, graph: FuncGraph, leaf: Any) -> Any:
@@ -160,8 +162,6 @@ class Function:
         if leaf is None or isinstance(leaf, Operation):
             return None
         try:
-            if isinstance(leaf, IndexedSlices):
-                return leaf.mapped(graph.convert)
             return graph.convert(leaf)
         except (TypeError, ValueError) as error:
             raise TypeError(
@@ -183,6 +183,19 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<tf.function {self._name}: {self._n_traces} traces>"
+
+
+def _with_specs(structure: Any, specs: Iterator[Any]) -> Any:
+    """Put the specs of tensors, in order, into arguments; composites have theirs already."""
+
+    def spec_of(leaf: Any) -> Any:
+        if not is_composite(leaf):
+            return next(specs)
+        for _ in flatten(leaf, expand_composites=True):
+            next(specs)
+        return leaf
+
+    return map_structure(spec_of, structure)
 
 
 class _Methods(dict[Function, Function]):

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
 from berth.autodiff.backprop import backpropagate, between, is_differentiable
 from berth.functions.runtime import FunctionRuntime
 from berth.graph.func_graph import FuncGraph
+from berth.graph.nest import flatten, map_structure
 from berth.graph.tensor import SymbolicTensor
-from berth.ops.arrays.indexed_slices import IndexedSlices
 
 
-def tensors_of(leaf: Any) -> list[SymbolicTensor]:
-    """List the tensors that a result, or a gradient, is made of."""
-    if isinstance(leaf, IndexedSlices):
-        return [part for part in leaf.parts if part is not None]
-    return [leaf] if isinstance(leaf, SymbolicTensor) else []
+def tensors_of(structure: Any) -> list[SymbolicTensor]:
+    """List the tensors that results, or gradients, are made of."""
+    leaves = flatten(structure, expand_composites=True)
+    return [leaf for leaf in leaves if isinstance(leaf, SymbolicTensor)]
 
 
-def refilled(leaf: Any, values: Iterator[Any]) -> Any:
-    """Return a result, or a gradient, with values for the tensors that it is made of."""
-    if isinstance(leaf, IndexedSlices):
-        return leaf.mapped(lambda _: next(values))
-    return next(values) if isinstance(leaf, SymbolicTensor) else leaf
+def refilled(structure: Any, values: Sequence[Any]) -> Any:
+    """Return results, or gradients, with values for the tensors that they are made of."""
+    left = iter(values)
+    return map_structure(
+        lambda leaf: next(left) if isinstance(leaf, SymbolicTensor) else leaf,
+        structure,
+        expand_composites=True,
+    )
 
 
 class CallDefinition:
@@ -67,18 +69,16 @@ class Backward:
                 [id(source) for source in sources],
                 self._beside,
             )
-            self._grads = [self._own(found[id(source)]) for source in sources]
+            # A gradient may be a tensor of the forward graph.
+            own = self.graph.convert
+            self._grads = [
+                None if grad is None else map_structure(own, grad, expand_composites=True)
+                for grad in (found[id(source)] for source in sources)
+            ]
         self._kept = [outer for outer, _ in self.graph.captures]
         self._forward = FunctionRuntime(forward, [*outputs, *self._kept], name)
-        parts = [tensor for grad in self._grads for tensor in tensors_of(grad)]
         backward = name.replace("__inference_", "__backward_", 1)
-        self._runtime = FunctionRuntime(self.graph, parts, backward)
-
-    def _own(self, grad: Any) -> Any:
-        """Return a gradient as one of the backward graph: it may be the forward's."""
-        if isinstance(grad, IndexedSlices):
-            return grad.mapped(self.graph.convert)
-        return None if grad is None else self.graph.convert(grad)
+        self._runtime = FunctionRuntime(self.graph, tensors_of(self._grads), backward)
 
     def _beside(self, op: Any) -> Any:
         return self.graph.device(op.device) if op.device else nullcontext()
@@ -91,5 +91,5 @@ class Backward:
     def run(self, grads: Sequence[Any], kept: Sequence[Any]) -> list[Any]:
         """Return the gradients of inputs, captures and variables."""
         seeds = [grad for grad in grads if grad is not None]
-        found = iter(self._runtime.run([*seeds, *kept]))
-        return [refilled(grad, found) for grad in self._grads]
+        found: list[Any] = refilled(self._grads, self._runtime.run([*seeds, *kept]))
+        return found

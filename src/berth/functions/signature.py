@@ -14,10 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from berth.functions.tensor_spec import TensorSpec
-from berth.graph.nest import flatten, is_nested, pack_sequence_as
+from berth.graph.nest import (
+    flatten,
+    is_composite,
+    is_nested,
+    map_structure,
+    pack_sequence_as,
+    spec_of_composite,
+)
 from berth.ops import compose
 from berth.ops.compose import is_tensor
+from berth.ops.shape import generalize
+from berth.ops.type_spec import CompositeTensor, TensorSpec, TypeSpec
 
 
 class Call(NamedTuple):
@@ -26,7 +34,9 @@ class Call(NamedTuple):
     structure: tuple[Any, dict[str, Any]]
     """Positional and named arguments, as the function gets them."""
     leaves: list[Any]
-    """What is in them, in order; NumPy's arrays have become tensors."""
+    """What is in them, in order, composites taken apart; NumPy's arrays have become tensors."""
+    kinds: list[Any]
+    """For each leaf what says its type: itself, or the spec that its composite has for it."""
     key: Hashable
 
     @property
@@ -35,11 +45,11 @@ class Call(NamedTuple):
 
     def relaxed(self, others: Sequence[Any]) -> Call:
         """Return a call of which no more is known than is true of others like it, too."""
-        leaves = [
-            _common(leaf, other) if _is_typed(leaf) else leaf
-            for leaf, other in zip(self.leaves, others, strict=True)
+        kinds = [
+            _common(kind, other) if _is_typed(kind) else kind
+            for kind, other in zip(self.kinds, others, strict=True)
         ]
-        return self._replace(leaves=leaves)
+        return self._replace(kinds=kinds)
 
 
 class Signature:
@@ -58,10 +68,17 @@ class Signature:
             structure: Any = (bound.args, bound.kwargs)
             if self.specs is not None:
                 structure = self._as_asked(bound.args, bound.kwargs)
-            leaves = [_leaf(value) for value in flatten(structure)]
+            leaves = kinds = [_leaf(value) for value in flatten(structure)]
+            if any(map(is_composite, leaves)):
+                leaves = [_leaf(value) for value in flatten(structure, True)]
+                specs = map_structure(spec_of_composite, structure)
+                kinds = [_leaf(value) for value in flatten(specs, True)]
+            else:
+                specs = structure
         except (TypeError, ValueError) as error:
             raise self.failure(error, arguments, options) from None
-        return Call(structure, leaves, (_shape_of(structure), tuple(map(_key, leaves))))
+        key = (_shape_of(specs), tuple(map(_key, kinds)))
+        return Call(structure, leaves, kinds, key)
 
     def failure(
         self, error: Exception, arguments: Sequence[Any], options: Mapping[str, Any]
@@ -120,21 +137,33 @@ class Signature:
             keys = list(spec) if isinstance(spec, Mapping) else range(len(spec))
             parts = {key: self._as_spec(spec[key], value[key]) for key in keys}
             return pack_sequence_as(spec, flatten(parts))
-        if isinstance(value, TensorSpec):
+        if isinstance(value, TypeSpec):
+            return value
+        if is_composite(spec) or isinstance(value, CompositeTensor):
+            if not spec.is_compatible_with(value):
+                raise TypeError(f"Can not cast {spec_of_composite(value)} to {spec}")
             return value
         tensor = compose.convert(value, None if _is_tensor(value) else spec.dtype)
         if not spec.is_compatible_with(tensor):
             raise TypeError(f"Can not cast {TensorSpec.from_tensor(tensor)} to {spec}")
         return tensor
 
+    def typed(self, call: Call) -> Any:
+        """Return the arguments of a call with a type spec in the place of each composite."""
+        structure: Any = map_structure(spec_of_composite, call.structure)
+        if self.specs is None:
+            return structure
+        arguments, options = structure
+        return (*self.specs, *arguments[len(self.specs) :]), options
+
     def specs_of(self, call: Call) -> list[Any]:
         """Return a call's leaves, with a named TensorSpec in the place of each tensor."""
-        asked = iter(flatten(self.specs) if self.specs is not None else ())
+        asked = iter(flatten(self.specs, True) if self.specs is not None else ())
         found = []
-        for name, leaf in zip(self._names(call.structure), call.leaves, strict=True):
-            spec = next(asked, leaf)
-            if not _is_typed(leaf):
-                found.append(leaf)
+        for name, kind in zip(self._names(call.structure), call.kinds, strict=True):
+            spec = next(asked, kind)
+            if not _is_typed(kind):
+                found.append(kind)
                 continue
             own = spec.name if isinstance(spec, TensorSpec) else None
             found.append(TensorSpec(spec.dims, spec.dtype.base_dtype, own or name))
@@ -167,7 +196,7 @@ _CAPTURED = _Captured()
 def _checked(specs: Any) -> tuple[Any, ...]:
     if not isinstance(specs, list | tuple):
         raise TypeError(f"input_signature must be either a tuple or a list, got {type(specs)}.")
-    wrong = [spec for spec in flatten(specs) if not isinstance(spec, TensorSpec)]
+    wrong = [spec for spec in flatten(specs) if not isinstance(spec, TypeSpec)]
     if wrong:
         raise TypeError(
             "input_signature must be a possibly nested sequence of TensorSpec objects, got "
@@ -178,7 +207,8 @@ def _checked(specs: Any) -> tuple[Any, ...]:
 
 def _paths(name: str, value: Any) -> Iterator[str]:
     if not is_nested(value):
-        yield re.sub(r"[^\w.]", "_", name)
+        for _ in flatten(value, expand_composites=True):
+            yield re.sub(r"[^\w.]", "_", name)
         return
     keys = sorted(value) if isinstance(value, Mapping) else range(len(value))
     for key in keys:
@@ -197,12 +227,7 @@ def _is_typed(value: Any) -> bool:
 
 def _common(tensor: Any, other: Any) -> TensorSpec:
     """Return what is true of the shapes of both."""
-    dims, more = tensor.dims, other.dims
-    if dims is not None and more is not None and len(dims) == len(more):
-        dims = tuple(a if a == b else None for a, b in zip(dims, more, strict=True))
-    else:
-        dims = None
-    return TensorSpec(dims, tensor.dtype.base_dtype)
+    return TensorSpec(generalize(tensor.dims, other.dims), tensor.dtype.base_dtype)
 
 
 def _leaf(value: Any) -> Any:
@@ -230,14 +255,14 @@ def _key(leaf: Any) -> Hashable:
 
 def without_shapes(call: Call) -> Hashable:
     """Return a key for calls that differ in the shapes of their tensors only."""
-    leaves = [leaf.dtype.base_dtype if _is_typed(leaf) else _key(leaf) for leaf in call.leaves]
-    return _shape_of(call.structure), tuple(leaves)
+    kinds = [kind.dtype.base_dtype if _is_typed(kind) else _key(kind) for kind in call.kinds]
+    return _shape_of(map_structure(spec_of_composite, call.structure)), tuple(kinds)
 
 
 def _shape_of(structure: Any) -> Hashable:
     """Return a key for how a structure is nested."""
     if not is_nested(structure):
-        return None
+        return structure if is_composite(structure) else None
     if isinstance(structure, Mapping):
         keys = sorted(structure, key=str)
         return type(structure), tuple((key, _shape_of(structure[key])) for key in keys)

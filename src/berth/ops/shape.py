@@ -35,6 +35,17 @@ def merge(a: Dims, b: Dims) -> Dims:
     return tuple(y if x is None else x for x, y in zip(a, b, strict=True))
 
 
+def generalize(a: Dims, b: Dims) -> Dims:
+    """Return the dimensions that are true of two shapes.
+
+    >>> generalize((2, 3), (2, 4))
+    (2, None)
+    """
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
+
+
 def broadcast(a: Dims, b: Dims) -> Dims:
     """Combine the shapes of two operands as NumPy does; ValueError if it cannot.
 

@@ -13,6 +13,7 @@ from berth.graph.nest import flatten
 from berth.graph.tensor import SymbolicTensor
 from berth.ops.convert import to_array
 from berth.ops.shape import Dims, text
+from berth.ops.type_spec import CompositeTensor
 from berth.plan.plan import Feed
 
 
@@ -33,7 +34,11 @@ def read_feeds(
 
 
 def _pairs(feed_dict: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
-    """List keys with their values; a nested tuple of keys takes as many values, nested too."""
+    """List tensors with their values.
+
+    A nested tuple of keys takes as many values, nested too; a composite tensor takes what its
+    type spec makes values for its components of.
+    """
     if not isinstance(feed_dict, Mapping):
         raise TypeError(
             "FlattenDictItems: 'dict' must be a dictionary or collection.Mapping type object, "
@@ -41,10 +46,13 @@ def _pairs(feed_dict: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
             "A feed_dict maps tensors, or their names, to values."
         )
     for key, value in feed_dict.items():
-        if not isinstance(key, tuple):
+        if isinstance(key, CompositeTensor):
+            keys, values = flatten(key, True), list(key._type_spec._to_arrays(value))
+        elif not isinstance(key, tuple):
             yield key, value
             continue
-        keys, values = flatten(key), flatten(value)
+        else:
+            keys, values = flatten(key), flatten(value)
         if len(keys) != len(values):
             raise ValueError(
                 f"Could not flatten dictionary. Key had {len(keys)} elements, but value had "

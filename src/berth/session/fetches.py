@@ -2,7 +2,7 @@
 
     tensor → its value      operation → None      name → what it names
     list, tuple, dict, namedtuple, attrs class → the same, of values
-    IndexedSlices → IndexedSlicesValue
+    composite tensor → what its type spec makes of values: IndexedSlices → IndexedSlicesValue
 
 A tensor that is asked for twice is computed and fetched once.
 """
@@ -14,9 +14,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from berth.graph.graph import Graph
+from berth.graph.nest import flatten
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
-from berth.ops.arrays.indexed_slices import IndexedSlices, IndexedSlicesValue
+from berth.ops.type_spec import CompositeTensor
 
 Build = Callable[[Sequence[Any]], Any]
 
@@ -50,13 +51,14 @@ class _Reader:
             parts = [self.read(getattr(fetch, name)) for name in names]
             kind = type(fetch)
             return lambda values: kind(*(part(values) for part in parts))
-        if isinstance(fetch, IndexedSlices):
-            return self._read_slices(fetch)
+        if isinstance(fetch, CompositeTensor):
+            return self._read_composite(fetch)
         return self._read_element(fetch)
 
-    def _read_slices(self, fetch: IndexedSlices) -> Build:
-        parts = [None if part is None else self.read(part) for part in fetch.parts]
-        return lambda values: IndexedSlicesValue(*(part and part(values) for part in parts))
+    def _read_composite(self, fetch: CompositeTensor) -> Build:
+        spec = fetch._type_spec
+        parts = [self.read(part) for part in flatten(fetch, expand_composites=True)]
+        return lambda values: spec._from_arrays([part(values) for part in parts])
 
     def _read_sequence(self, fetch: Any) -> Build:
         parts = [self.read(item) for item in fetch]

@@ -111,6 +111,7 @@ GROUPS = {
     "tests/graph/test_variable_scope.py::test_regularizers_make_losses": (
         "tf.compat.v1.no_regularizer",
     ),
+    "tests/functions/test_composites.py::test_values_have_specs": ("tf.type_spec_from_value",),
     "tests/graph/test_registered_gradients.py::test_blocks_nest": ("tf.no_gradient",),
     "tests/data/test_readers.py::test_files_are_read_written_and_found": (
         "tf.compat.v1.matching_files",

@@ -66,7 +66,6 @@ from berth.front.graph_scope import (
 )
 from berth.front.logger import get_logger
 from berth.functions.function import function
-from berth.functions.tensor_spec import TensorSpec
 from berth.graph.default_graph import get_default_graph, reset_default_graph
 from berth.graph.default_session import get_default_session
 from berth.graph.graph import Graph
@@ -91,7 +90,7 @@ from berth.ops.arrays.filling import fill, ones, ones_like, range, zeros, zeros_
 from berth.ops.arrays.gathering import gather, where, where_v2
 from berth.ops.arrays.grids import linspace, meshgrid, sequence_mask, unravel_index
 from berth.ops.arrays.grids import linspace as lin_space
-from berth.ops.arrays.indexed_slices import IndexedSlices, IndexedSlicesValue
+from berth.ops.arrays.indexed_slices import IndexedSlices, IndexedSlicesSpec, IndexedSlicesValue
 from berth.ops.arrays.indexing import boolean_mask, newaxis
 from berth.ops.arrays.joining import concat, split, stack, unstack
 from berth.ops.arrays.metadata import rank, shape, shape_n, size
@@ -293,6 +292,7 @@ from berth.ops.reductions.unsorted_segments import (
     unsorted_segment_sum,
 )
 from berth.ops.shape import TensorShape
+from berth.ops.type_spec import TensorSpec, TypeSpec, type_spec_from_value
 from berth.proto.config import (
     ConfigProto,
     GPUOptions,
@@ -396,6 +396,7 @@ __all__ = [
     "HistogramProto",
     "IdentityReader",
     "IndexedSlices",
+    "IndexedSlicesSpec",
     "IndexedSlicesValue",
     "InteractiveSession",
     "LogMessage",
@@ -427,6 +428,7 @@ __all__ = [
     "TensorShape",
     "TensorSpec",
     "TextLineReader",
+    "TypeSpec",
     "UnconnectedGradients",
     "Variable",
     "VariableAggregation",
@@ -763,6 +765,7 @@ __all__ = [
     "truncatediv",
     "truncatemod",
     "tuple",
+    "type_spec_from_value",
     "uint16",
     "uint32",
     "uint64",

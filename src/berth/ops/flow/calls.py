@@ -36,7 +36,7 @@ from berth.ops.opdef import (
     all_devices,
 )
 from berth.ops.rules import bind_nothing, check_rank
-from berth.ops.shape import Dims, bracketed
+from berth.ops.shape import Dims, bracketed, generalize
 
 # --- running their subgraphs ----------------------------------------------------------------
 
@@ -172,9 +172,7 @@ def common_dims(shapes: Sequence[Dims]) -> Dims:
     """
     first, *others = shapes
     for dims in others:
-        if first is None or dims is None or len(first) != len(dims):
-            return None
-        first = tuple(x if x == y else None for x, y in zip(first, dims, strict=True))
+        first = generalize(first, dims)
     return first
 
 

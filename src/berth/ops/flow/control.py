@@ -10,7 +10,6 @@ import numpy as np
 
 from berth.errors import InvalidArgumentError
 from berth.ops.arrays.array import identity
-from berth.ops.arrays.indexed_slices import IndexedSlices
 from berth.ops.builder import apply, current
 from berth.ops.compose import Composer, convert, is_eager, scope
 from berth.ops.opdef import (
@@ -25,6 +24,7 @@ from berth.ops.opdef import (
     host_only,
 )
 from berth.ops.rules import bind_nothing, check_rank, no_outputs
+from berth.ops.type_spec import CompositeTensor, map_components
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public, public_v1, public_v2
 
@@ -114,8 +114,8 @@ def tuple(tensors: Any, control_inputs: Any = None, name: str | None = None) -> 
 
 def _passed_on(tensor: Any) -> Any:
     """Return a tensor again, or the slices of a sparse gradient."""
-    if isinstance(tensor, IndexedSlices):
-        return tensor.mapped(_passed_on)
+    if isinstance(tensor, CompositeTensor):
+        return map_components(_passed_on, tensor)
     return identity(tensor, name="control_dependency")
 
 
