@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import tracemalloc
@@ -14,7 +15,7 @@ import pytest
 
 from berth.errors import OpError
 from berth.train.checkpoints.checkpoint_reader import CheckpointReader
-from berth.train.checkpoints.table import read_blocks, read_index, write_table
+from berth.train.checkpoints.table import Table, write_table
 from tests.train.checkpoints.files import EVERY_TYPE, PART, VALUES
 
 N_FILES = 50_000 if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else 120
@@ -101,7 +102,7 @@ def test_damaged_files_give_right_values_or_errors(prefix):
 def test_lying_entries_take_no_memory(prefix):
     """Entries are damaged, and the table around them is right, checksums and all."""
     random_ = random.Random(SEED)
-    entries = read_blocks(INDEX, read_index(INDEX))
+    entries = dict(Table(io.BytesIO(INDEX)).items())
     tracemalloc.start()
     for _ in range(N_FILES):
         changed = {

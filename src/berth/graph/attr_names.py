@@ -27,6 +27,7 @@ _TYPE_LISTS = {
     "Print": "U",
     "PyFunc": "Tin",
     "PyFuncStateless": "Tin",
+    "SaveSlices": "T",
     "SaveV2": "dtypes",
 }
 """The attribute for the types of a list of tensors of any types."""

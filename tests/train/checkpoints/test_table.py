@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import struct
 from pathlib import Path
 
@@ -11,12 +12,13 @@ from hypothesis import strategies as st
 
 from berth.crc32c import crc32c, mask
 from berth.train.checkpoints import table
-from berth.train.checkpoints.table import TableError, read_blocks, read_index, write_table
+from berth.train.checkpoints.snappy import decompress
+from berth.train.checkpoints.table import Table, TableError, write_table
 from tests.train.checkpoints.files import EVERY_TYPE, TWO_FILES
 
 
 def read_table(data: bytes) -> dict[bytes, bytes]:
-    return read_blocks(data, read_index(data))
+    return dict(Table(io.BytesIO(data)).items())
 
 
 @pytest.mark.parametrize("prefix", [EVERY_TYPE, TWO_FILES], ids=["every_type", "two_files"])
@@ -90,7 +92,14 @@ ONE_RESTART = struct.pack("<II", 0, 1)
         (with_block(b"\x80\x80" + ONE_RESTART), "bad entry in block"),
         (with_block(b"\x00\x01\x01bx\x00\x01\x01ay" + ONE_RESTART), "keys are not in order"),
         (with_block(b"\x00\x01\x01bx\x00\x01\x01by" + ONE_RESTART), "keys are not in order"),
-        (with_block(ONE_RESTART, kind=1), "compressed by Snappy"),
+        (with_block(b"", kind=1), "the length of a compressed block is cut off"),
+        (with_block(b"\xff\x7f\x00a", kind=1), "longer than it can be"),
+        (with_block(b"\x08\x1cabc", kind=1), "a compressed block is cut off"),
+        (with_block(b"\x08\x00a\x01", kind=1), "a compressed block is cut off"),
+        (with_block(b"\x08\x00a\x11\x02", kind=1), "copies what is not there"),
+        (with_block(b"\x08\x00a\x11\x00", kind=1), "copies what is not there"),
+        (with_block(b"\x08\x00a", kind=1), "not as long as it says"),
+        (with_block(b"\x02\x00a\x11\x01", kind=1), "not as long as it says"),
         (with_block(ONE_RESTART, kind=7), "bad block type"),
     ],
 )
@@ -120,3 +129,21 @@ def test_repeated_prefixes_cannot_fill_memory():
     block += b"".join(b"\xe0\xd4\x03\x02\x00" + struct.pack(">H", n) for n in range(10_000))
     with pytest.raises(TableError, match="bad entry in block"):
         read_table(with_block(block + ONE_RESTART))
+
+
+def test_snappy_blocks_are_read():
+    """Text that TensorFlow compressed, and a table whose block a Snappy element repeats."""
+    names = b"".join(b"weights/layer_%d/kernel;" % (k % 7) for k in range(40))
+    compressed = (Path(EVERY_TYPE).parent / "text.snappy").read_bytes()
+    assert decompress(memoryview(compressed)) == names + bytes(range(256)) + b"z" * 5000
+    elements = b"\x15\x14\x00\x01\x09kab" + b"\x0d\x02\x1c" + ONE_RESTART
+    assert read_table(with_block(elements, kind=1)) == {b"k": b"ababababa"}
+
+
+def test_values_are_found_by_key():
+    items = {b"k%04d" % k: b"v%d" % k for k in range(500)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table, "_BLOCK_SIZE", 200)
+        found = Table(io.BytesIO(write_table(items.items())))
+    assert {key: found.get(key) for key in items} == items
+    assert [found.get(key) for key in (b"", b"k", b"k0001x", b"z")] == [None] * 4

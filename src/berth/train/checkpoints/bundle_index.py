@@ -17,7 +17,7 @@ from berth.file_errors import naming
 from berth.proto.framework import DataType
 from berth.proto.wire import DecodeError
 from berth.train.checkpoints.protos import BundleEntryProto, BundleHeaderProto
-from berth.train.checkpoints.table import TableError, read_blocks, read_index
+from berth.train.checkpoints.table import Table, TableError
 
 VERSION = 1
 """The version of the format that is written, and the newest that is read."""
@@ -48,19 +48,18 @@ class BundleIndex:
 
     def _read_index(self) -> dict[bytes, bytes]:
         with naming(self.index_name), open(self.index_name, "rb") as file:
-            data = file.read()
-        try:
-            handles = read_index(data)
-        except TableError as error:
-            where = f"The file: {self.index_name}"
-            raise DataLossError(None, None, explain(str(error), where)) from None
-        try:
-            table = read_blocks(data, handles)
-        except TableError as error:
-            raise self._unreadable(str(error)) from None
-        if b"" not in table:
+            try:
+                table = Table(file)
+            except TableError as error:
+                where = f"The file: {self.index_name}"
+                raise DataLossError(None, None, explain(str(error), where)) from None
+            try:
+                entries = dict(table.items())
+            except TableError as error:
+                raise self._unreadable(str(error)) from None
+        if b"" not in entries:
             raise self._unreadable("failed to seek to header entry")
-        return table
+        return entries
 
     def _read_header(self) -> BundleHeaderProto:
         try:
@@ -109,9 +108,7 @@ class BundleIndex:
         if found is not None:
             return found
         if not key or key not in self._table:
-            raise NotFoundError(
-                None, None, f"Key {key.decode(errors='replace')} not found in checkpoint"
-            )
+            raise self.missing(key.decode(errors="replace"))
         try:
             entry = BundleEntryProto.FromString(self._table[key])
         except DecodeError as error:
@@ -122,6 +119,10 @@ class BundleIndex:
             raise self.damaged(key, f"bad shape {sizes}")
         self._entries[key] = entry
         return entry
+
+    def missing(self, name: str) -> NotFoundError:
+        """Return the error about a tensor that is not there."""
+        return NotFoundError(None, None, f"Key {name} not found in checkpoint")
 
     def damaged(self, key: bytes, reason: str) -> DataLossError:
         """Return the error about an entry."""
@@ -150,6 +151,16 @@ class BundleIndex:
         """Return the name of a tensor's type, ``DT_FLOAT``; its number if it has no name."""
         number = self.entry(name).dtype
         return DataType.Name(number) if number in DataType.values() else str(number)
+
+    def lines(self) -> list[bytes]:
+        """Return a line for each entry: name, type and shape."""
+        lines = []
+        for key in self.keys:
+            entry = self.entry(key)
+            if not entry.slices:
+                sizes = ",".join(str(dim.size) for dim in entry.shape.dim)
+                lines.append(key + f" ({self.type_name(key)}) [{sizes}]".encode())
+        return lines
 
     def data_files(self) -> list[str]:
         """Return the names of the data files."""

@@ -24,10 +24,9 @@ from berth.train.checkpoints.bundle_index import BundleIndex
 from berth.train.checkpoints.protos import BundleEntryProto, Endianness
 from berth.train.checkpoints.tensor_bytes import ChecksumError, decode_strings
 from berth.train.checkpoints.tensor_slice import (
+    Assembly,
     ShapeAndSlice,
     TensorSlice,
-    indices,
-    intersection,
     slice_key,
 )
 
@@ -98,24 +97,21 @@ class BundleReader(BundleIndex):
         )
         if prod(sizes) * dtype.size > stored:
             raise self._uncovered(name, part)
-        out = np.zeros(sizes, dtype.np_dtype)
-        n_read = 0
+        assembly = Assembly(wanted, dtype)
         for proto in self.entry(name).slices:
             saved = TensorSlice.from_proto(proto)
             bounds = saved.bounds(part.shape)
             if bounds is None:
                 raise self.damaged(name.encode(errors="surrogateescape"), f"slice {saved}")
-            common = intersection(wanted, bounds)
-            if common is None:
+            if not assembly.lacks(bounds):
                 continue
             key = slice_key(name.encode(errors="surrogateescape"), saved)
             array = self._read_entry(key, self.entry(key))
-            if array.shape != tuple(b - a for a, b in bounds) or array.dtype != out.dtype:
+            if array.shape != tuple(b - a for a, b in bounds) or array.dtype != dtype.np_dtype:
                 raise self.damaged(key, f"it does not fit slice {saved} of {name}")
-            target = out[indices(common, wanted)]
-            target[...] = array[indices(common, bounds)]
-            n_read += target.size
-        if n_read != out.size:
+            assembly.add(bounds, array)
+        out: Array | None = assembly.finish()
+        if out is None:
             raise self._uncovered(name, part)
         return out
 

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from berth.crc32c import crc32c, mask
 from berth.dtypes import as_dtype, string
@@ -24,9 +24,10 @@ from berth.errors import InvalidArgumentError, OpError
 from berth.file_errors import naming
 from berth.train.checkpoints.bundle_index import VERSION, BundleIndex, data_name, index_name
 from berth.train.checkpoints.protos import BundleEntryProto, BundleHeaderProto
+from berth.train.checkpoints.saved_tensor import SavedTensor, bounds_of, shape_proto
 from berth.train.checkpoints.table import write_table
 from berth.train.checkpoints.tensor_bytes import bytes_of, encode_strings
-from berth.train.checkpoints.tensor_slice import ShapeAndSlice, slice_key
+from berth.train.checkpoints.tensor_slice import slice_key
 from berth.train.checkpoints.unfinished import (
     UnfinishedFile,
     folder_locked,
@@ -39,14 +40,6 @@ from berth.train.checkpoints.unfinished import (
 _WORTH_THREADS = 1 << 20
 
 Entries = dict[bytes, BundleEntryProto]
-
-
-class SavedTensor(NamedTuple):
-    """A tensor to save, or the part of a tensor."""
-
-    name: str
-    array: Any
-    part: ShapeAndSlice | None = None
 
 
 def write_bundle(prefix: str, tensors: Sequence[SavedTensor]) -> None:
@@ -138,15 +131,8 @@ def _add_entry(entries: Entries, tensor: SavedTensor) -> BundleEntryProto:
     if tensor.part is None:
         _add(entries, name, entry)
         return entry
+    bounds_of(tensor)
     shape, slice_ = tensor.part
-    bounds = slice_.bounds(shape)
-    if bounds is None or tuple(b - a for a, b in bounds) != tensor.array.shape:
-        raise InvalidArgumentError(
-            None,
-            None,
-            "Slice in shape_and_slice specification does not match the shape of the tensor to "
-            f"save: {tensor.part.slice} of {list(shape)}, tensor: {list(tensor.array.shape)}",
-        )
     if name not in entries:
         _add(entries, name, _entry(tensor.array, shape))
     entries[name].slices.append(slice_.as_proto())
@@ -156,9 +142,7 @@ def _add_entry(entries: Entries, tensor: SavedTensor) -> BundleEntryProto:
 
 def _entry(array: Any, shape: Sequence[int]) -> BundleEntryProto:
     entry = BundleEntryProto(dtype=as_dtype(array.dtype).as_datatype_enum)
-    entry.shape.SetInParent()
-    for size in shape:
-        entry.shape.dim.add(size=size)
+    entry.shape.CopyFrom(shape_proto(shape))
     return entry
 
 

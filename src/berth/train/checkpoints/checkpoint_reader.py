@@ -6,25 +6,16 @@ import os
 from typing import Any
 
 from berth.dtypes import DType
-from berth.errors import NotFoundError
 from berth.public import public, public_v1
-from berth.train.checkpoints.bundle_index import index_name
-from berth.train.checkpoints.bundle_reader import BundleReader
 from berth.train.checkpoints.checkpoint_state import latest_checkpoint
+from berth.train.checkpoints.open_checkpoint import open_checkpoint
 
 
 class CheckpointReader:
     """Reads the tensors of a checkpoint by name."""
 
     def __init__(self, filename: str) -> None:
-        if not os.path.exists(index_name(filename)):
-            raise NotFoundError(
-                None,
-                None,
-                "Unsuccessful TensorSliceReader constructor: Failed to find any matching files "
-                f"for {filename}",
-            )
-        self._reader = BundleReader(filename)
+        self._reader = open_checkpoint(filename)
 
     def has_tensor(self, tensor_str: str) -> bool:
         """Tell whether there is a tensor of that name."""
@@ -45,14 +36,7 @@ class CheckpointReader:
 
     def debug_string(self) -> bytes:
         """Return a line for each entry: name, type and shape."""
-        lines = []
-        for key in self._reader.keys:
-            entry = self._reader.entry(key)
-            if not entry.slices:
-                sizes = ",".join(str(dim.size) for dim in entry.shape.dim)
-                text = f" ({self._reader.type_name(key)}) [{sizes}]\n"
-                lines.append(key + text.encode())
-        return b"".join(lines)
+        return b"".join(line + b"\n" for line in self._reader.lines())
 
 
 @public_v1("train.NewCheckpointReader")

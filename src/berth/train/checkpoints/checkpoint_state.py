@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import logging
 import os
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -13,6 +14,7 @@ from berth.file_errors import naming
 from berth.proto.fields import double_field, repeated_field, string_field
 from berth.proto.kinds import DOUBLE, STRING
 from berth.proto.message import Message
+from berth.proto.saver import SaverDef
 from berth.proto.text import ParseError, merge_text
 from berth.public import public, public_v1
 from berth.train.checkpoints.bundle_index import index_name
@@ -20,6 +22,8 @@ from berth.train.checkpoints.bundle_writer import data_files
 from berth.train.checkpoints.unfinished import replace_file
 
 _log = logging.getLogger("berth")
+_SHARD_PATTERN = re.compile(r"-[\d?]+-of-\d+\Z")
+"""How the name of a sharded checkpoint of the first version ends."""
 
 
 class CheckpointState(Message):
@@ -203,7 +207,12 @@ def remove_checkpoint(
 ) -> None:
     """Remove the files of a checkpoint; nothing happens if there are none."""
     prefix = os.fspath(checkpoint_prefix)
-    # The index first: what has no index is no checkpoint, and what has one is whole.
-    for file in (index_name(prefix), *data_files(prefix), f"{prefix}.{meta_graph_suffix}"):
+    if checkpoint_format_version == SaverDef.V2:
+        # The index first: what has no index is no checkpoint, and what has one is whole.
+        files = [index_name(prefix), *data_files(prefix)]
+    else:
+        files = glob.glob(prefix)
+    meta = _SHARD_PATTERN.sub("", prefix)
+    for file in (*files, f"{meta}.{meta_graph_suffix}"):
         with suppress(NotFoundError), naming(file):
             os.unlink(file)

@@ -1,14 +1,16 @@
-"""The messages of a checkpoint's ``.index`` file: a header, and an entry for each tensor."""
+"""The messages of checkpoints: of ``.index`` files, and of the first version's files."""
 
 from __future__ import annotations
 
 from berth.proto.fields import (
+    bytes_field,
     enum_field,
     fixed32_field,
     int32_field,
     int64_field,
     message_field,
     repeated_field,
+    string_field,
 )
 from berth.proto.framework import DataType, TensorShapeProto, VersionDef
 from berth.proto.kinds import EnumType
@@ -45,3 +47,37 @@ class BundleEntryProto(Message):
     size = int64_field(5)
     crc32c = fixed32_field(6)
     slices = repeated_field(7, TensorSliceProto)
+
+
+# --- the first version of checkpoints ---------------------------------------------------------
+
+
+class SavedSliceMeta(Message):
+    """A tensor of a file of slices, and which of its slices the file has."""
+
+    name = string_field(1)
+    shape = message_field(2, TensorShapeProto)
+    type = enum_field(3, DataType)
+    slice = repeated_field(4, TensorSliceProto)
+
+
+class SavedTensorSliceMeta(Message):
+    """What a file of slices has."""
+
+    tensor = repeated_field(1, SavedSliceMeta)
+    versions = message_field(2, VersionDef)
+
+
+class SavedSlice(Message):
+    """One slice. Its elements are a TensorProto, kept as bytes here: it may be large."""
+
+    name = string_field(1)
+    slice = message_field(2, TensorSliceProto)
+    data = bytes_field(3, oneof="is_there")  # also if it is empty
+
+
+class SavedTensorSlices(Message):
+    """An entry of a file of slices: what the file has, or one slice."""
+
+    meta = message_field(1, SavedTensorSliceMeta)
+    data = message_field(2, SavedSlice)

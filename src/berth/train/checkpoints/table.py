@@ -1,4 +1,4 @@
-"""Sorted string tables: the format of a checkpoint's ``.index`` file, which LevelDB has too.
+"""Sorted string tables: the format of a checkpoint's ``.index`` file, as in LevelDB.
 
     data block …, an empty block, index block, footer (48 bytes)
 
@@ -14,11 +14,16 @@ a table of that size can need.
 
 from __future__ import annotations
 
+import os
 import struct
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from typing import BinaryIO
 
 from berth.crc32c import crc32c, mask
 from berth.proto import wire
+from berth.train.checkpoints.snappy import SnappyError, decompress
 
 _BLOCK_SIZE = 262_144
 _RESTART_INTERVAL = 16
@@ -128,30 +133,67 @@ def _successor(key: bytes) -> bytes:
 # --- reading ----------------------------------------------------------------------------------
 
 
-def read_index(data: bytes) -> list[tuple[int, int]]:
-    """Return the places of a table's data blocks: offsets and sizes."""
-    if len(data) < _FOOTER_SIZE:
-        raise TableError("file is too short to be an sstable")
-    footer = memoryview(data)[-_FOOTER_SIZE:]
-    if int.from_bytes(footer[-8:], "little") != _MAGIC:
-        raise TableError("not an sstable (bad magic number)")
-    _, position = _read_handle(footer, 0)
-    (offset, size), _ = _read_handle(footer, position)
-    entries = _entries(_block(data, offset, size))
-    return [_read_handle(memoryview(value), 0)[0] for _, value in entries]
+class Table:
+    """A table in a file, whose blocks are read one at a time."""
 
+    def __init__(self, file: BinaryIO) -> None:
+        """Read the index block."""
+        self._file = file
+        self.n_bytes = file.seek(0, os.SEEK_END)
+        if self.n_bytes < _FOOTER_SIZE:
+            raise TableError("file is too short to be an sstable")
+        footer = memoryview(self._read(self.n_bytes - _FOOTER_SIZE, _FOOTER_SIZE))
+        if int.from_bytes(footer[-8:], "little") != _MAGIC:
+            raise TableError("not an sstable (bad magic number)")
+        _, position = _read_handle(footer, 0)
+        (offset, size), _ = _read_handle(footer, position)
+        self._blocks = [
+            (key, _read_handle(memoryview(value), 0)[0])
+            for key, value in _entries(self._block(offset, size))
+        ]
 
-def read_blocks(data: bytes, handles: Iterable[tuple[int, int]]) -> dict[bytes, bytes]:
-    """Return the values in the data blocks by their keys, in order."""
-    table: dict[bytes, bytes] = {}
-    last: bytes | None = None
-    for offset, size in handles:
-        for key, value in _entries(_block(data, offset, size)):
-            if last is not None and key <= last:
-                raise TableError("keys are not in order")
-            table[key] = value
-            last = key
-    return table
+    def items(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the keys, in order, and their values."""
+        last: bytes | None = None
+        for _, (offset, size) in self._blocks:
+            for key, value in _entries(self._block(offset, size)):
+                if last is not None and key <= last:
+                    raise TableError("keys are not in order")
+                yield key, value
+                last = key
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return the value of a key; None if there is none."""
+        at = bisect_left(self._blocks, key, key=itemgetter(0))
+        if at == len(self._blocks):
+            return None
+        _, (offset, size) = self._blocks[at]
+        return next(
+            (value for k, value in _entries(self._block(offset, size)) if k == key), None
+        )
+
+    def _read(self, offset: int, size: int) -> bytes:
+        self._file.seek(offset)
+        data = self._file.read(size)
+        if len(data) < size:  # it was cut off meanwhile
+            raise TableError("truncated block read")
+        return data
+
+    def _block(self, offset: int, size: int) -> memoryview:
+        """Return the contents of a block, whose checksum is right."""
+        if offset + size + _TRAILER_SIZE > self.n_bytes - _FOOTER_SIZE:
+            raise TableError("truncated block read")
+        stored = memoryview(self._read(offset, size + _TRAILER_SIZE))
+        if mask(crc32c(stored[: size + 1])) != _UINT32.unpack(stored[size + 1 :])[0]:
+            raise TableError("block checksum mismatch")
+        if stored[size] == _PLAIN:
+            return stored[:size]
+        if stored[size] != _SNAPPY:
+            raise TableError("bad block type")
+        try:
+            return memoryview(decompress(stored[:size]))
+        except SnappyError as error:
+            raise TableError(str(error)) from None
 
 
 def _read_handle(data: memoryview, position: int) -> tuple[tuple[int, int], int]:
@@ -165,21 +207,6 @@ def _read_varint(data: memoryview, position: int) -> tuple[int, int]:
         return wire.read_varint(data, position)
     except wire.DecodeError:
         raise TableError("bad block handle") from None
-
-
-def _block(data: bytes, offset: int, size: int) -> memoryview:
-    """Return the contents of a block, whose checksum is right."""
-    end = offset + size + _TRAILER_SIZE
-    if end > len(data) - _FOOTER_SIZE:
-        raise TableError("truncated block read")
-    stored = memoryview(data)[offset:end]
-    if mask(crc32c(stored[: size + 1])) != _UINT32.unpack(stored[size + 1 :])[0]:
-        raise TableError("block checksum mismatch")
-    if stored[size] == _SNAPPY:
-        raise TableError("the block is compressed by Snappy, which no checkpoint is")
-    if stored[size] != _PLAIN:
-        raise TableError("bad block type")
-    return stored[:size]
 
 
 def _entries(block: memoryview) -> Iterator[tuple[bytes, bytes]]:

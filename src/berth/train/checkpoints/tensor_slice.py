@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from math import prod
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from berth.dtypes import DType
 from berth.errors import InvalidArgumentError
 from berth.train.checkpoints.protos import TensorSliceProto
 
@@ -97,6 +101,40 @@ def intersection(one: Bounds, other: Bounds) -> Bounds | None:
     """Return what two parts of a tensor have in common; None if that is nothing."""
     common = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(one, other, strict=True)]
     return None if any(start >= end for start, end in common) else common
+
+
+class Assembly:
+    """A part of a tensor that is put together from slices, which may overlap it."""
+
+    def __init__(self, wanted: Bounds, dtype: DType) -> None:
+        self._wanted = wanted
+        self._dtype = dtype
+        self._sizes = [end - start for start, end in wanted]
+        self._out: Any = None
+        self._n_left = prod(self._sizes)
+
+    def lacks(self, bounds: Bounds) -> bool:
+        """Tell whether a slice has anything of the part."""
+        return intersection(self._wanted, bounds) is not None
+
+    def add(self, bounds: Bounds, array: Any) -> None:
+        """Copy what a slice has of the part."""
+        if tuple(bounds) == tuple(self._wanted) and self._out is None:
+            self._out, self._n_left = array, 0
+            return
+        common = intersection(self._wanted, bounds)
+        assert common is not None
+        if self._out is None:
+            self._out = np.zeros(self._sizes, self._dtype.np_dtype)
+        target = self._out[indices(common, self._wanted)]
+        target[...] = array[indices(common, bounds)]
+        self._n_left -= target.size
+
+    def finish(self) -> Any:
+        """Return the part; None if the slices do not cover it, each element once."""
+        if self._n_left:
+            return None
+        return np.zeros(self._sizes, self._dtype.np_dtype) if self._out is None else self._out
 
 
 def indices(part: Bounds, of: Bounds) -> tuple[slice, ...]:

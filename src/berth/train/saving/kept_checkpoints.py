@@ -14,9 +14,10 @@ _HOUR = 3600
 class KeptCheckpoints:
     """The checkpoints of a saver, oldest first, with the times at which they were written."""
 
-    def __init__(self, max_to_keep: int, keep_every_n_hours: float) -> None:
+    def __init__(self, max_to_keep: int, keep_every_n_hours: float, version: int) -> None:
         self._max_to_keep = max_to_keep
         self._hours = keep_every_n_hours
+        self._version = version
         self._next_kept = time.time() + keep_every_n_hours * _HOUR
         self._last: list[tuple[str, float]] = []
         self._surplus: list[tuple[str, float]] = []
@@ -49,4 +50,4 @@ class KeptCheckpoints:
             if when > self._next_kept:
                 self._next_kept += self._hours * _HOUR
             elif path not in self.paths:
-                remove_checkpoint(path, meta_graph_suffix=meta_graph_suffix)
+                remove_checkpoint(path, self._version, meta_graph_suffix)

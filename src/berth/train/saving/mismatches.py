@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from math import prod
 from typing import Any
@@ -13,7 +12,7 @@ from berth.graph.operation import Operation
 from berth.ops.opdef import Access, Source
 from berth.ops.shape import TensorShape, bracketed, is_known
 from berth.ops.state.variables import dims_behind
-from berth.train.checkpoints.bundle_index import BundleIndex, index_name
+from berth.train.checkpoints.open_checkpoint import StoredTensors, open_checkpoint
 from berth.train.saving.save_ops import RESTORE, problems_of
 
 _FAILED = (
@@ -26,14 +25,12 @@ _MISMATCH = "mismatch between the current graph and the graph from the checkpoin
 
 def check_restorable(graph: Graph, restore_op: str, path: str) -> None:
     """Raise an error that lists the variables that a checkpoint lacks, or has otherwise."""
-    if not os.path.exists(index_name(path)):
-        return  # what the operation will say
-    index = BundleIndex(path)
-    problems = [
-        problem
-        for op in _restores(graph.get_operation_by_name(restore_op))
-        for problem in _problems(index, op)
-    ]
+    with open_checkpoint(path) as tensors:
+        problems = [
+            problem
+            for op in _restores(graph.get_operation_by_name(restore_op))
+            for problem in _problems(tensors, op)
+        ]
     if not problems:
         return
     first = next((each for each in problems if isinstance(each, NotFoundError)), problems[0])
@@ -58,7 +55,7 @@ def _restores(root: Operation) -> Iterator[Operation]:
     yield from sorted(found, key=lambda op: op.number)
 
 
-def _problems(index: BundleIndex, op: Operation) -> list[OpError]:
+def _problems(index: StoredTensors, op: Operation) -> list[OpError]:
     """Compare what one operation restores with what there is."""
     constants = [tensor.op for tensor in op.inputs[1:]]
     if any(constant.definition.source is not Source.CONSTANT for constant in constants):

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from berth.dtypes import bool_, string
-from berth.errors import InvalidArgumentError, NotFoundError, OpError, explain
+from berth.errors import InvalidArgumentError, OpError, explain
 from berth.ops.opdef import (
     NOT_DIFFERENTIABLE,
     Attrs,
@@ -26,9 +26,10 @@ from berth.ops.opdef import (
     Typed,
     host_only,
 )
-from berth.train.checkpoints.bundle_index import BundleIndex, index_name
-from berth.train.checkpoints.bundle_reader import BundleReader
-from berth.train.checkpoints.bundle_writer import SavedTensor, merge_bundles, write_bundle
+from berth.train.checkpoints.bundle_writer import merge_bundles, write_bundle
+from berth.train.checkpoints.open_checkpoint import StoredTensors, open_checkpoint
+from berth.train.checkpoints.saved_tensor import SavedTensor
+from berth.train.checkpoints.slice_files import write_slice_file
 from berth.train.checkpoints.tensor_slice import ShapeAndSlice
 from berth.train.checkpoints.unfinished import folder_of
 
@@ -40,21 +41,31 @@ def _nothing(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 
 
 def _bind_save(launch: Launch) -> Call:
-    return _save, tuple(launch.inputs)
+    return _save, (write_bundle, *launch.inputs)
 
 
-def _save(prefix: Any, names: Any, parts: Any, *arrays: Any) -> None:
+def _save(
+    write: Callable[[str, Sequence[SavedTensor]], None],
+    prefix: Any,
+    names: Any,
+    parts: Any,
+    *arrays: Any,
+) -> None:
     path = _text(prefix)
     with suppress(FileExistsError, FileNotFoundError):
         os.mkdir(folder_of(path))
     described = zip(names.tolist(), parts.tolist(), arrays, strict=True)
-    write_bundle(
+    write(
         path,
         [
             SavedTensor(name.decode(), np.asarray(array), ShapeAndSlice.parse(part.decode()))
             for name, part, array in described
         ],
     )
+
+
+def _bind_save_slices(launch: Launch) -> Call:
+    return _save, (write_slice_file, *launch.inputs)
 
 
 SAVE = OpDef(
@@ -65,6 +76,17 @@ SAVE = OpDef(
     is_stateful=True,
     gradient=NOT_DIFFERENTIABLE,
 )
+
+
+SAVE_SLICES = OpDef(
+    "SaveSlices",
+    "filename:string tensor_names:string shapes_and_slices:string data:Any*",
+    _nothing,
+    kernels=host_only(_bind_save_slices),
+    is_stateful=True,
+    gradient=NOT_DIFFERENTIABLE,
+)
+"""Saves a checkpoint of the first version, or a shard of it, as a file."""
 
 
 def _filename_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -86,6 +108,24 @@ SHARDED_FILENAME = OpDef(
     kernels=host_only(_bind_filename),
     gradient=NOT_DIFFERENTIABLE,
 )
+
+
+def _bind_filespec(launch: Launch) -> Call:
+    return _write_filespec, (*launch.inputs, launch.outputs[0])
+
+
+def _write_filespec(basename: Any, num_shards: Any, out: Any) -> None:
+    out[...] = b"%b-?????-of-%05d" % (basename[()], int(num_shards))
+
+
+SHARDED_FILESPEC = OpDef(
+    "ShardedFilespec",
+    "basename:string num_shards:int32",
+    _filename_type,
+    kernels=host_only(_bind_filespec),
+    gradient=NOT_DIFFERENTIABLE,
+)
+"""The pattern of the files of a sharded checkpoint of the first version."""
 
 
 def _match_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -145,14 +185,7 @@ def _restored_types(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputTyp
 def _restore(inputs: Sequence[Any], attrs: Attrs) -> list[Any]:
     prefix, names, parts = inputs
     path, tensors = _text(prefix), [name.decode() for name in names.tolist()]
-    if not os.path.exists(index_name(path)):
-        raise NotFoundError(
-            None,
-            None,
-            "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for "
-            f"{path}",
-        )
-    with BundleReader(path) as reader:
+    with open_checkpoint(path) as reader:
         problems = problems_of(reader, tensors, attrs["dtypes"])
         if problems:
             raise one_of_all(problems)
@@ -164,14 +197,13 @@ def _restore(inputs: Sequence[Any], attrs: Attrs) -> list[Any]:
 
 
 def problems_of(
-    index: BundleIndex, names: Sequence[str], dtypes: Sequence[Any]
+    index: StoredTensors, names: Sequence[str], dtypes: Sequence[Any]
 ) -> list[OpError]:
     """Return an error for each tensor that is missing in a checkpoint, or of another type."""
     problems: list[OpError] = []
     for name, dtype in zip(names, dtypes, strict=True):
         if name not in index:
-            message = f"Key {name} not found in checkpoint"
-            problems.append(NotFoundError(None, None, message))
+            problems.append(index.missing(name))
         elif index.dtype(name) is not dtype.base_dtype:
             problems.append(
                 InvalidArgumentError(

@@ -60,11 +60,9 @@ class Saver:
             )
         if builder is not None:
             raise ValueError("Savers of berth are built without a `builder`.")
-        if saver_def is None and write_version != SaverDef.V2:
-            raise ValueError(
-                f"write_version={write_version} is not written any more: "
-                "tf.train.SaverDef.V2 is the format of checkpoints."
-            )
+        if write_version not in SaverDef.CheckpointFormatVersion.values():
+            raise RuntimeError(f"Unexpected write_version: {write_version}")
+        self._write_version = write_version or SaverDef.V1
         self._var_list = var_list
         self._reshape = reshape
         self._sharded = sharded
@@ -107,6 +105,7 @@ class Saver:
             name=self._name,
             is_sharded=self._sharded,
             is_reshaped=self._reshape,
+            version=self._write_version,
         )
         definition.max_to_keep = 0 if self._max_to_keep is None else self._max_to_keep
         definition.keep_checkpoint_every_n_hours = self._hours
@@ -119,7 +118,9 @@ class Saver:
             raise ValueError(f"saver_def must specify the save_tensor_name: {definition}")
         self.saver_def = definition
         self._kept = KeptCheckpoints(
-            definition.max_to_keep, definition.keep_checkpoint_every_n_hours
+            definition.max_to_keep,
+            definition.keep_checkpoint_every_n_hours,
+            definition.version,
         )
 
     def _definition(self, what: str) -> SaverDef:

@@ -22,7 +22,14 @@ from berth.ops.arrays.strings import string_join
 from berth.ops.flow.control import group
 from berth.ops.state.variables import ASSIGN, ASSIGN_HANDLE
 from berth.proto.saver import SaverDef
-from berth.train.saving.save_ops import MERGE, RESTORE, SAVE, SHARDED_FILENAME
+from berth.train.saving.save_ops import (
+    MERGE,
+    RESTORE,
+    SAVE,
+    SAVE_SLICES,
+    SHARDED_FILENAME,
+    SHARDED_FILESPEC,
+)
 from berth.variables.assignment import beside
 from berth.variables.variable import Variable
 
@@ -37,6 +44,7 @@ def build_saver(
     name: str | None,
     is_sharded: bool,
     is_reshaped: bool,
+    version: int = SaverDef.V2,
 ) -> SaverDef:
     """Add the operations that save variables under names, and restore them."""
     ordered = [(key, variables[key]) for key in sorted(variables)]
@@ -45,21 +53,22 @@ def build_saver(
         path: Any = placeholder_with_default(given, (), "Const")
         if is_sharded:
             shards = _by_device(ordered)
-            saved = _save_sharded(graph, path, shards)
+            save_sharded = _save_sharded if version == SaverDef.V2 else _save_sharded_v1
+            saved = save_sharded(graph, path, shards)
             restores = []
             for device, shard in shards:
                 with graph.device(device or None):
                     restores.append(_restore(graph, path, shard, "restore_shard", is_reshaped))
             restore: Any = group(*restores, name="restore_all")
         else:
-            saved = _saved_path(graph, path, _save(graph, path, ordered))
+            saved = _saved_path(graph, path, _save(graph, path, ordered, version))
             restore = _restore(graph, path, ordered, "restore_all", is_reshaped)
     return SaverDef(
         filename_tensor_name=path.name,
         save_tensor_name=saved.name,
         restore_op_name=restore.name,
         sharded=is_sharded,
-        version=SaverDef.V2,
+        version=version,
     )
 
 
@@ -77,11 +86,14 @@ def _by_device(ordered: Named) -> list[tuple[str, Named]]:
 # --- saving -----------------------------------------------------------------------------------
 
 
-def _save(graph: Graph, path: SymbolicTensor, ordered: Named) -> Operation:
+def _save(
+    graph: Graph, path: SymbolicTensor, ordered: Named, version: int = SaverDef.V2
+) -> Operation:
     tensors = [variable.as_graph_element() for _, variable in ordered]
-    dtypes = [tensor.dtype.base_dtype for tensor in tensors]
     inputs = (path, _names(ordered), _no_parts(ordered), *tensors)
-    op: Operation = graph.apply(SAVE, inputs, {"dtypes": dtypes}, "SaveV2")
+    is_new = version == SaverDef.V2
+    name = "SaveV2" if is_new else "save"
+    op: Operation = graph.apply(SAVE if is_new else SAVE_SLICES, inputs, {}, name)
     return op
 
 
@@ -113,6 +125,24 @@ def _save_sharded(
         merged = graph.apply(MERGE, (packed, path), attrs, "MergeV2Checkpoints")
         with graph.control_dependencies([*saved, merged]):
             result: SymbolicTensor = graph.apply(IDENTITY, (path,), {}, None)
+    return result
+
+
+def _save_sharded_v1(
+    graph: Graph, path: SymbolicTensor, shards: Sequence[tuple[str, Named]]
+) -> SymbolicTensor:
+    """Save the variables of each device in a file of their own; return the files' pattern."""
+    count = graph.convert(np.int32(len(shards)), name="num_shards")
+    saved = []
+    for number, (device, shard) in enumerate(shards):
+        with graph.device(device or None):
+            inputs = (path, np.int32(number), count)
+            file = graph.apply(SHARDED_FILENAME, inputs, {}, "ShardedFilename")
+            saved.append(_saved_path(graph, file, _save(graph, file, shard, SaverDef.V1)))
+    with graph.control_dependencies(saved):
+        result: SymbolicTensor = graph.apply(
+            SHARDED_FILESPEC, (path, count), {}, "ShardedFilespec"
+        )
     return result
 
 
