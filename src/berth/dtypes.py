@@ -100,6 +100,11 @@ class DType:
         return self.kind == "c"
 
     @property
+    def is_numeric(self) -> bool:
+        """Whether elements are numbers: integers, floating point or complex."""
+        return self.kind in "fiuc"
+
+    @property
     def real_dtype(self) -> DType:
         """The type of the real part."""
         return {"complex64": float32, "complex128": float64}.get(self.name, self)

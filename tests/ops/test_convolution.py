@@ -17,6 +17,7 @@ from berth.ops.nn import (
     conv2d_strips,
     depthwise_kernels,
 )
+from berth.ops.nn.conv1d import conv1d, conv1d_transpose, conv1d_v1
 from berth.ops.nn.conv2d import (
     CONV2D,
     CONV2D_BACKPROP_FILTER,
@@ -28,14 +29,7 @@ from berth.ops.nn.conv2d import (
     conv2d_transpose_v1,
     conv2d_v1,
 )
-from berth.ops.nn.convolution import (
-    atrous_conv2d,
-    conv1d,
-    conv1d_transpose,
-    conv1d_v1,
-    convolution,
-    convolution_v1,
-)
+from berth.ops.nn.convolution import atrous_conv2d, convolution, convolution_v1
 from berth.ops.nn.depthwise import (
     DEPTHWISE,
     DEPTHWISE_BACKPROP_FILTER,

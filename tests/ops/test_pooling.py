@@ -13,12 +13,11 @@ from berth.errors import InvalidArgumentError, UnimplementedError
 from berth.ops.nn import lrn as lrn_module
 from berth.ops.nn import pooling_slices
 from berth.ops.nn.lrn import LRN, LRN_GRAD, local_response_normalization, lrn
+from berth.ops.nn.pool import avg_pool, max_pool
 from berth.ops.nn.pooling import (
-    avg_pool,
     avg_pool1d,
     avg_pool2d,
     avg_pool_v1,
-    max_pool,
     max_pool1d,
     max_pool2d,
     max_pool_v1,

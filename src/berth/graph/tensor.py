@@ -56,6 +56,11 @@ class SymbolicTensor(Tensor):
         return TensorShape(self.dims)
 
     @property
+    def ndim(self) -> int | None:  # type: ignore[override]
+        """The number of axes; None if it is not known."""
+        return None if self.dims is None else len(self.dims)
+
+    @property
     def value(self) -> Any:
         """The value, if it is a constant; that of a handle is the operation that made it."""
         source = self.op.definition.source

@@ -8,9 +8,9 @@ from berth.layers.base import InputSpec, Layer, check_choice, functional, sizes_
 from berth.layers.pooling import ops_data_format
 from berth.ops.arrays.pad import pad
 from berth.ops.nn.bias import bias_add
+from berth.ops.nn.conv1d import conv1d_v1
 from berth.ops.nn.conv2d import conv2d_v1
 from berth.ops.nn.conv3d import conv3d_v1
-from berth.ops.nn.convolution import conv1d_v1
 from berth.ops.shape import TensorShape
 from berth.public import public_v1
 from berth.variables.initializers_v1 import Zeros

@@ -201,6 +201,11 @@ class TensorShape:
             return None
         return [_dimension(size) for size in self.dims_or_none]
 
+    @property
+    def _dims(self) -> Dims:
+        """The sizes as a tuple of int and None, under the name that Keras reads."""
+        return self.dims_or_none
+
     def as_list(self) -> list[int | None]:
         """Return the sizes as int or None; ValueError if the rank is not known."""
         if self.dims_or_none is None:
@@ -249,7 +254,37 @@ class TensorShape:
 
     def with_rank(self, rank: int) -> TensorShape:
         """Return this shape as one of that rank; ValueError if it has another."""
+        if self.rank not in (None, rank):
+            raise ValueError(f"Shape {self} must have rank {rank}")
         return self.merge_with([None] * rank)
+
+    def with_rank_at_least(self, rank: int) -> TensorShape:
+        """Return this shape; ValueError if its rank is known to be less."""
+        if self.rank is not None and self.rank < rank:
+            raise ValueError(f"Shape {self} must have rank at least {rank}")
+        return self
+
+    def with_rank_at_most(self, rank: int) -> TensorShape:
+        """Return this shape; ValueError if its rank is known to be more."""
+        if self.rank is not None and self.rank > rank:
+            raise ValueError(f"Shape {self} must have rank at most {rank}")
+        return self
+
+    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+        """Return what two shapes have in common: sizes in which they differ are unknown."""
+        mine, others = self.dims_or_none, read_dims(other)
+        if mine is None or others is None or len(mine) != len(others):
+            return TensorShape(None)
+        pairs = zip(mine, others, strict=True)
+        return TensorShape([x if x == y else None for x, y in pairs])
+
+    def is_subtype_of(self, other: Any) -> bool:
+        """Tell whether every tensor of this shape has the other shape, too."""
+        mine, others = self.dims_or_none, read_dims(other)
+        if others is None or mine is None:
+            return others is None
+        pairs = zip(mine, others, strict=False)
+        return len(mine) == len(others) and all(y in (None, x) for x, y in pairs)
 
     def __len__(self) -> int:
         if self.dims_or_none is None:

@@ -1,7 +1,8 @@
 """``make parity``: evaluates the cases on both sides, and prints where they differ.
 
 A whole run with nothing to look at also writes the list of operations in docs/tf-parity.md.
-``python -m tests.parity.differential cumsum tile`` looks at cases with one of the words.
+``python -m tests.parity.differential cumsum tile`` looks at cases with one of the words;
+``--add`` then writes the rows of functions that the list does not have yet.
 TensorFlow is found, or installed, as for ``make bench``: BERTH_BENCH_VENV says where.
 """
 
@@ -21,7 +22,7 @@ from sides import BERTH, NO_GPUS, TENSORFLOW, Side
 from tests.parity.differential.coverage import without_a_case
 from tests.parity.differential.evaluate import MODES
 from tests.parity.differential.known import MEANT, OPEN
-from tests.parity.differential.op_list import PAGE, write
+from tests.parity.differential.op_list import PAGE, add, write
 from tests.parity.differential.verdict import Found, Verdict, judge
 
 ROOT = Path(__file__).parents[3]
@@ -78,6 +79,9 @@ def complaints_of(verdicts: Sequence[Verdict], is_whole: bool) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("words", nargs="*", help="only cases that contain one of these")
+    parser.add_argument(
+        "--add", action="store_true", help="write the rows of functions that are not listed yet"
+    )
     parser.add_argument("--modes", default=",".join(MODES))
     asked = parser.parse_args()
     peer = TENSORFLOW.side()
@@ -100,6 +104,8 @@ def main() -> int:
     complaints = complaints_of(verdicts, is_whole)
     print(*complaints, sep="\n")
     print(f"\n{len(complaints)} to look at.")
+    if asked.add and not complaints:
+        add(verdicts)
     if is_whole and not complaints:
         write(verdicts, peer.version)
         print(f"The list of operations is in {PAGE.relative_to(ROOT)}.")

@@ -76,13 +76,19 @@ MEANT = (
         "tf.nn.softsign(|tf.nn.max_pool_with_argmax(|tf.nn.max_pool2d(f32(1, 4, 4, 1), 2, 2, [|"
         "tf.nn.softmax_cross_entropy_with_logits(f32(2, 1|tf.math.bincount(|"
         "tf.linalg.lstsq(f64(4, 2), f64(4, 3), fast|tf.linalg.lstsq(f64(2, 4), f64(2, 3), fast|"
-        "tf.nn.max_pool3d(f32(0",
+        "tf.nn.max_pool3d(f32(0|tf.nn.max_pool(f32(2, 4, 3, 5|tf.nn.avg_pool(f32(2, 4, 3, 5",
         "a value, not ",
         "TensorFlow cannot differentiate this",
     ),
     Known(
+        "unknown",
+        "tf.nn.atrous_conv2d_transpose(",
+        "a value, not TypeError",
+        "filters may have a shape that only a run knows",
+    ),
+    Known(
         "second",
-        "tf.nn.relu|tf.nn.leaky_relu|tf.nn.crelu|tf.nn.max_pool",
+        "tf.nn.relu|tf.nn.leaky_relu|tf.nn.crelu|tf.nn.max_pool|tf.nn.pool(",
         "[0] None, not zeros",
         "the second derivative is 0 everywhere, and not computed",
     ),
@@ -232,7 +238,12 @@ OPEN = (
         "ValueError, not a value",
         "the rank must be known",
     ),
-    Known("unknown", "tf.nn.conv3d(", "ValueError, not ", "the filters' depth must be known"),
+    Known(
+        "unknown",
+        "tf.nn.conv3d(|tf.nn.conv3d_transpose(|tf.nn.conv_transpose(f32(2, 2, 3, 2, 3)",
+        "ValueError, not ",
+        "the filters' depth must be known",
+    ),
     Known(
         "unknown",
         "f32(2, 3) == f32(4)|tf.nn.sigmoid_cross_entropy_with_logits(labels=f32(2, 1",

@@ -76,11 +76,25 @@ class Tally:
         return f"| {shown} | {self.outcomes[function]} | {state} |"
 
 
+class Added:
+    """The rows that a page has, and those of a run for the functions that it has not."""
+
+    def __init__(self, page: str, verdicts: Iterable[Verdict]) -> None:
+        rows = [line for line in page.splitlines() if line.startswith("| ")]
+        self.rows = {row[2:].partition(" | ")[0]: row for row in rows}
+        self.new = Tally(verdicts)
+
+    def row(self, function: Function | None, names: Sequence[str]) -> str:
+        """Return the row that is there, or else what the run says."""
+        shown = ", ".join(f"`{name}`" for name in names) or OPERATORS
+        return self.rows.get(shown) or self.new.row(function, names)
+
+
 def module_of(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-def tables(tally: Tally) -> Iterator[str]:
+def tables(tally: Tally | Added) -> Iterator[str]:
     """Write a table for each module, those of TensorFlow 1 last."""
     rows = [(full_names(each), each.function) for each in listed()]
     modules = {module_of(names[0]) for names, _ in rows}
@@ -114,6 +128,15 @@ def section(verdicts: Sequence[Verdict], tensorflow: str) -> str:
     """Return all that is between the marks."""
     lines = tables(Tally(verdicts))
     return "\n".join([INTRODUCTION, "", totals(verdicts, tensorflow), *lines])
+
+
+def add(verdicts: Sequence[Verdict]) -> None:
+    """Write the rows of new functions into the page, from a run of their cases alone."""
+    before, _, rest = PAGE.read_text().partition(BEGIN)
+    listing, _, after = rest.partition(END)
+    head, _, _ = listing.partition("\n### ")
+    lines = "\n".join(tables(Added(listing, verdicts)))
+    PAGE.write_text(f"{before}{BEGIN}{head.rstrip()}\n{lines}\n\n{END}{after}")
 
 
 def write(verdicts: Sequence[Verdict], tensorflow: str) -> None:

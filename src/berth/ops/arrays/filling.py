@@ -294,7 +294,12 @@ def range(
     wanted = None if dtype is None else as_dtype(dtype)
     with scope("range", name) as inner:
         named = zip((start, limit, delta), ("start", "limit", "delta"), strict=True)
-        bounds = tuple(convert(value, wanted, label) for value, label in named)
+        bounds = tuple(
+            convert(value, None if is_tensor(value) else wanted, label)
+            for value, label in named
+        )
+        if wanted is not None:
+            bounds = tuple(cast(bound, wanted) for bound in bounds)
         types = [bound.dtype.base_dtype for bound in bounds]
         if len(set(types)) > 1 and set(types) <= set(_RANGE_TYPES):
             widest = max(types, key=_RANGE_TYPES.index)

@@ -45,8 +45,9 @@ class IndexedSlices(CompositeTensor):
     @property
     def shape(self) -> TensorShape:
         """The shape of the larger tensor, as far as it is known."""
-        known = self.dense_shape is not None
-        return TensorShape(shape_of_value(self.dense_shape) if known else None)
+        given = self.dense_shape
+        is_plain = given is None or not hasattr(given, "dims")
+        return TensorShape(given if is_plain else shape_of_value(given))
 
     @property
     def device(self) -> Any:

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
-from berth.dtypes import COMPLEX, FLOATING, int16, int32, int64
+from berth.dtypes import COMPLEX, FLOATING, DType, as_dtype, int8, int16, int32, int64, uint8
+from berth.errors import InvalidArgumentError, NotFoundError
 from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.attributes import FixedAttrs
 from berth.ops.builder import apply
-from berth.ops.compose import convert_like, is_tensor, scope, type_of
+from berth.ops.compose import convert_like, is_eager, is_tensor, scope, type_of
+from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.unary import conj
 from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, all_devices
@@ -173,9 +175,17 @@ def matmul(
     transpose_b: bool = False,
     adjoint_a: bool = False,
     adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    output_type: Any = None,
+    grad_a: bool = False,
+    grad_b: bool = False,
     name: str | None = None,
 ) -> Tensor:
     """Matrix product of a and b, or of batches of them, each optionally transposed or adjoint.
+
+    8-bit integers are summed up in 32 bits if `output_type` is int32. That a factor is sparse,
+    or a gradient, makes no difference.
 
     >>> matmul([[1, 2], [3, 4]], [[1], [1]]).numpy().tolist()
     [[3], [7]]
@@ -186,6 +196,9 @@ def matmul(
         _check_once("a", transpose_a, adjoint_a)
         _check_once("b", transpose_b, adjoint_b)
     transposes = bool(transpose_a or adjoint_a), bool(transpose_b or adjoint_b)
+    if output_type is not None:
+        a, b = convert_like(a, type_of(b), "a"), convert_like(b, type_of(a), "b")
+        a, b = _widened(a, b, as_dtype(output_type), transposes)
     if is_tensor(a) and is_tensor(b) and not (adjoint_a or adjoint_b):
         return _multiply(a, b, transposes, name or "MatMul")
     with scope("MatMul", name) as inner:
@@ -195,6 +208,27 @@ def matmul(
         return _multiply(
             conj(a) if adjoint_a else a, conj(b) if adjoint_b else b, transposes, inner
         )
+
+
+def _widened(
+    a: Any, b: Any, wanted: DType, transposes: tuple[bool, bool]
+) -> tuple[Tensor, Tensor]:
+    """Cast 8-bit factors to the type of their product; NotFoundError for other types."""
+    types = a.dtype.base_dtype, b.dtype.base_dtype
+    if types == (wanted, wanted):
+        return a, b
+    if wanted is int32 and set(types) <= {int8, uint8}:
+        return cast(a, int32), cast(b, int32)
+    names = [dtype.enum_name for dtype in (*types, wanted)]
+    turned = [str(turns).lower() for turns in transposes]
+    kind = NotFoundError if is_eager() else InvalidArgumentError
+    raise kind(
+        None,
+        None,
+        "Could not find device for node: {{node BatchMatMulV3}} = BatchMatMulV3"
+        f"[Ta={names[0]}, Tb={names[1]}, Tout={names[2]}, adj_x={turned[0]}, "
+        f"adj_y={turned[1]}, grad_x=false, grad_y=false]",
+    )
 
 
 def _check_once(factor: str, transpose: bool, adjoint: bool) -> None:

@@ -32,7 +32,7 @@ _LAST = (0, 2, 3, 4, 1)
 _FIRST = (0, 4, 1, 2, 3)
 
 
-class _Steps(NamedTuple):
+class Steps(NamedTuple):
     """How windows lie along one axis: how many elements, how far apart, and the windows."""
 
     size: int
@@ -60,10 +60,10 @@ def conv3d(
     [[[[[31.0], [42.0]]]]]
     """
     data_format = data_format or "NDHWC"
-    steps, gaps = _read_strides(strides, padding, data_format, dilations)
+    steps, gaps = read_strides(strides, padding, data_format, dilations)
     with scope("Conv3D", name):
-        volumes = _channels_last(_volumes(input, "Conv3D", "input"), data_format)
-        filters = _volumes(filters, "Conv3D", "filter")
+        volumes = channels_last(volumes_of(input, "Conv3D", "input"), data_format)
+        filters = volumes_of(filters, "Conv3D", "filter")
         depth, height, width, n_in, n_out = (axis_size(filters, axis) for axis in range(5))
         if not isinstance(depth, int):
             raise ValueError("tf.nn.conv3d needs filters whose depth is known.")
@@ -75,11 +75,11 @@ def conv3d(
                 f"({n_channels})",
             )
         check_type("Conv3D", "T", volumes.dtype.base_dtype, FLOATING)
-        volumes = _seen(volumes, _Steps(depth, steps[0], gaps[0]), padding)
+        volumes = _seen(volumes, Steps(depth, steps[0], gaps[0]), padding)
         flat = transpose(filters, [1, 2, 0, 3, 4])
         flat = reshape(flat, [height, width, depth * n_in, n_out])
-        images = conv2d(_as_images(volumes), flat, steps[1:], padding, "NHWC", gaps[1:])
-        return _channels_back(_as_volumes(images, volumes), data_format)
+        images = conv2d(as_images(volumes), flat, steps[1:], padding, "NHWC", gaps[1:])
+        return channels_back(_as_volumes(images, volumes), data_format)
 
 
 @public_v1("nn.conv3d")
@@ -141,7 +141,7 @@ def avg_pool3d(
 # --- arguments ----------------------------------------------------------------------------
 
 
-def _read_strides(
+def read_strides(
     strides: Any, padding: Any, data_format: str, dilations: Any
 ) -> tuple[list[int], list[int]]:
     """Read the strides and dilations along the three spatial axes."""
@@ -178,7 +178,7 @@ def _complaint(op_name: str, message: str) -> Exception:
     return at_once(op_name, message) if is_eager() else ValueError(message)
 
 
-def _volumes(value: Any, op_name: str, what: str) -> Any:
+def volumes_of(value: Any, op_name: str, what: str) -> Any:
     """Convert a value to a tensor of rank 5."""
     tensor = convert(value, None, what)
     if tensor.dims is None:
@@ -193,15 +193,17 @@ def _volumes(value: Any, op_name: str, what: str) -> Any:
 # --- volumes and images -------------------------------------------------------------------
 
 
-def _channels_last(volumes: Any, data_format: str) -> Any:
+def channels_last(volumes: Any, data_format: str) -> Any:
+    """Move the channels to the last axis."""
     return transpose(volumes, _LAST) if data_format == "NCDHW" else volumes
 
 
-def _channels_back(volumes: Any, data_format: str) -> Tensor:
+def channels_back(volumes: Any, data_format: str) -> Tensor:
+    """Move the channels from the last axis to where they belong."""
     return transpose(volumes, _FIRST) if data_format == "NCDHW" else volumes
 
 
-def _as_images(volumes: Any) -> Any:
+def as_images(volumes: Any) -> Any:
     """Merge the depth axis into the batch."""
     return reshape(volumes, [-1, *(axis_size(volumes, axis) for axis in (2, 3, 4))])
 
@@ -212,7 +214,7 @@ def _as_volumes(images: Any, volumes: Any) -> Any:
     return reshape(images, [*outer, *(axis_size(images, axis) for axis in (1, 2, 3))])
 
 
-def _seen(volumes: Any, steps: _Steps, padding: str) -> Any:
+def _seen(volumes: Any, steps: Steps, padding: str) -> Any:
     """Concatenate along the channels the images of each window along the depth."""
     size, stride, gap = steps
     n_in, reach = axis_size(volumes, 1), (size - 1) * gap + 1
@@ -251,12 +253,12 @@ def _pool(
             op_name, "Pooling is not yet supported on the batch and depth dimensions."
         )
     with scope(op_name, name):
-        volumes = _channels_last(_volumes(input, op_name, "tensor_in"), data_format)
+        volumes = channels_last(volumes_of(input, op_name, "tensor_in"), data_format)
         check_type(op_name, "T", volumes.dtype.base_dtype, FLOATING)
-        volumes = _as_volumes(pool(_as_images(volumes), size, stride, padding), volumes)
+        volumes = _as_volumes(pool(as_images(volumes), size, stride, padding), volumes)
         outer_axes = [axis_size(volumes, axis) for axis in (0, 1)]
         columns = reshape(volumes, [*outer_axes, -1, axis_size(volumes, 4)])
         pooled = pool(columns, [depth, 1], [step, 1], padding)
         outer_sizes = [axis_size(pooled, axis) for axis in (0, 1)]
         inner_sizes = [axis_size(volumes, axis) for axis in (2, 3, 4)]
-        return _channels_back(reshape(pooled, [*outer_sizes, *inner_sizes]), data_format)
+        return channels_back(reshape(pooled, [*outer_sizes, *inner_sizes]), data_format)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -14,9 +15,13 @@ from berth.ops.compose import convert, scope, type_of
 from berth.ops.elementwise.arithmetic import multiply, truediv
 from berth.ops.elementwise.compare import greater_equal
 from berth.ops.random.seeded import get_seed, random_uniform
+from berth.ops.random.stateless import stateless_uniform
 from berth.ops.shape import TensorShape
 from berth.ops.types import Tensor, TensorLike
-from berth.public import public_v1, public_v2
+from berth.public import public, public_v1, public_v2
+
+Sample: TypeAlias = Callable[[Any, Any], Any]
+"""A function that samples uniformly from [0, 1), of a shape and a dtype."""
 
 
 @public_v2("nn.dropout")
@@ -34,11 +39,22 @@ def dropout(
     >>> dropout([1.0, 2.0], rate=0).numpy().tolist()
     [1.0, 2.0]
     """
-    with scope("dropout", name):
+
+    def sample(shape: Any, dtype: Any) -> Any:
+        return random_uniform(shape, dtype=dtype, seed=seed)
+
+    if _is_number(rate) and not rate:
+        get_seed(seed)  # keeps the seeds of other random operations unchanged
+    result: Tensor = _dropout(x, rate, noise_shape, sample, name or "dropout")
+    return result
+
+
+def _dropout(x: Any, rate: Any, noise_shape: Any, sample: Sample, name: str) -> Any:
+    """Set elements to 0 where a uniform sample is less than `rate`."""
+    with scope(name):
         x = convert(x, None, "x")
         _check(x, rate)
         if _is_number(rate) and not rate:
-            get_seed(seed)  # keeps the seeds of other random operations unchanged
             return x
         dtype = x.dtype.base_dtype
         if _is_number(rate):
@@ -46,12 +62,52 @@ def dropout(
         else:
             rate = convert(rate, dtype, "rate")
             scaled = truediv(x, 1 - rate)
-        noise = random_uniform(_noise_shape(x, noise_shape), dtype=dtype, seed=seed)
+        noise = sample(_noise_shape(x, noise_shape), dtype)
         kept = greater_equal(noise, rate)
         output = where_v2(kept, scaled, convert(0, dtype))
         if output.dims != x.dims and x.dims is not None:
             output.set_shape(x.dims)
         return output
+
+
+@public("nn.experimental.stateless_dropout")
+def stateless_dropout(
+    x: TensorLike,
+    rate: Any,
+    seed: Any,
+    rng_alg: Any = "auto_select",
+    noise_shape: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Dropout whose mask is determined by the seed, two integers.
+
+    >>> stateless_dropout([1.0, 2.0, 3.0, 4.0], 0.5, seed=[1, 2]).numpy().tolist()
+    [2.0, 0.0, 6.0, 0.0]
+    """
+
+    def sample(shape: Any, dtype: Any) -> Any:
+        return stateless_uniform(shape, seed, dtype=dtype, alg=rng_alg)
+
+    result: Tensor = _dropout(x, rate, noise_shape, sample, name or "stateless_dropout")
+    return result
+
+
+@public("nn.experimental.general_dropout")
+def general_dropout(
+    x: TensorLike,
+    rate: Any,
+    uniform_sampler: Sample,
+    noise_shape: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Dropout whose mask is made of what a function of shape and dtype samples.
+
+    >>> sampler = lambda shape, dtype: stateless_uniform(shape, [1, 2], dtype=dtype)
+    >>> general_dropout([1.0, 2.0, 3.0, 4.0], 0.5, sampler).numpy().tolist()
+    [2.0, 0.0, 6.0, 0.0]
+    """
+    result: Tensor = _dropout(x, rate, noise_shape, uniform_sampler, name or "general_dropout")
+    return result
 
 
 @public_v1("nn.dropout")

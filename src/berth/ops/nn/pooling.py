@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from berth.dtypes import as_dtype, int64
 from berth.ops.arrays.array import either_name, expand_dims, squeeze
 from berth.ops.attributes import check_choice
 from berth.ops.builder import apply
-from berth.ops.compose import scope, type_of
+from berth.ops.compose import scope
 from berth.ops.nn.pooling_ops import AVG_POOL, MAX_POOL, MAX_POOL_WITH_ARGMAX
 from berth.ops.nn.windows import (
     FORMATS,
@@ -61,35 +59,6 @@ def max_pool2d(
     return apply(MAX_POOL, (input,), attrs, name or "MaxPool2d")
 
 
-@public_v1("nn.max_pool_v2")
-@public_v2("nn.max_pool")
-def max_pool(
-    input: TensorLike,
-    ksize: Any,
-    strides: Any,
-    padding: Any,
-    data_format: str | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Max pooling of images or sequences, by the rank of the input.
-
-    >>> max_pool([[[1.0], [5.0], [2.0]]], 2, 1, "VALID").numpy().tolist()
-    [[[5.0], [5.0]]]
-    """
-    if _is_sequence(input, data_format):
-        return max_pool1d(input, ksize, strides, padding, data_format or "NWC", name)
-    return max_pool2d(input, ksize, strides, padding, data_format or "NHWC", name)
-
-
-def _is_sequence(input: Any, data_format: str | None) -> bool:
-    if data_format is not None:
-        return len(data_format) == 3
-    rank = np.ndim(input) if type_of(input) is None else input.shape.rank
-    if rank not in (3, 4):
-        raise ValueError(f"`input.shape.rank` must be 3 or 4. Received: input of rank {rank}.")
-    return bool(rank == 3)
-
-
 @public_v1("nn.max_pool")
 def max_pool_v1(
     value: TensorLike,
@@ -125,26 +94,6 @@ def avg_pool2d(
     """
     attrs = _pool_attrs("AvgPool", ksize, strides, padding, data_format)
     return apply(AVG_POOL, (input,), attrs, name or "AvgPool2D")
-
-
-@public_v1("nn.avg_pool_v2")
-@public_v2("nn.avg_pool")
-def avg_pool(
-    input: TensorLike,
-    ksize: Any,
-    strides: Any,
-    padding: str,
-    data_format: str | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Average pooling of images or sequences, by the rank of the input.
-
-    >>> avg_pool([[[1.0], [5.0], [2.0]]], 2, 1, "VALID").numpy().tolist()
-    [[[3.0], [3.5]]]
-    """
-    if _is_sequence(input, data_format):
-        return avg_pool1d(input, ksize, strides, padding, data_format or "NWC", name)
-    return avg_pool2d(input, ksize, strides, padding, data_format or "NHWC", name or "AvgPool")
 
 
 @public_v1("nn.avg_pool", "nn.avg_pool2d")

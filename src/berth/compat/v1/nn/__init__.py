@@ -17,13 +17,15 @@ from berth.ops.elementwise.sigmoid import relu, sigmoid, tanh
 from berth.ops.nn.activations import crelu_v1 as crelu
 from berth.ops.nn.activations import elu, leaky_relu, relu6, selu
 from berth.ops.nn.bias import bias_add, relu_layer, xw_plus_b
+from berth.ops.nn.conv1d import conv1d_transpose
+from berth.ops.nn.conv1d import conv1d_v1 as conv1d
 from berth.ops.nn.conv2d import conv2d_backprop_filter, conv2d_backprop_input
 from berth.ops.nn.conv2d import conv2d_transpose_v1 as conv2d_transpose
 from berth.ops.nn.conv2d import conv2d_v1 as conv2d
 from berth.ops.nn.conv3d import avg_pool3d, max_pool3d
 from berth.ops.nn.conv3d import conv3d_v1 as conv3d
-from berth.ops.nn.convolution import atrous_conv2d, conv1d_transpose
-from berth.ops.nn.convolution import conv1d_v1 as conv1d
+from berth.ops.nn.conv3d_transpose import conv3d_transpose_v1 as conv3d_transpose
+from berth.ops.nn.convolution import atrous_conv2d, atrous_conv2d_transpose, conv_transpose
 from berth.ops.nn.convolution import convolution_v1 as convolution
 from berth.ops.nn.depthwise import (
     depthwise_conv2d_backprop_filter,
@@ -65,11 +67,12 @@ from berth.ops.nn.normalization import batch_normalization, normalize_moments
 from berth.ops.nn.normalization import moments_v1 as moments
 from berth.ops.nn.normalization import sufficient_statistics_v1 as sufficient_statistics
 from berth.ops.nn.normalization import weighted_moments_v1 as weighted_moments
-from berth.ops.nn.pooling import avg_pool as avg_pool_v2
+from berth.ops.nn.pool import avg_pool as avg_pool_v2
+from berth.ops.nn.pool import max_pool as max_pool_v2
+from berth.ops.nn.pool import pool_v1 as pool
 from berth.ops.nn.pooling import avg_pool1d, max_pool1d, max_pool2d
 from berth.ops.nn.pooling import avg_pool_v1 as avg_pool
 from berth.ops.nn.pooling import avg_pool_v1 as avg_pool2d
-from berth.ops.nn.pooling import max_pool as max_pool_v2
 from berth.ops.nn.pooling import max_pool_v1 as max_pool
 from berth.ops.nn.pooling import max_pool_with_argmax_v1 as max_pool_with_argmax
 from berth.ops.nn.softmax import log_softmax, softmax
@@ -80,6 +83,7 @@ from berth.ops.reductions.statistics import zero_fraction
 
 __all__ = [
     "atrous_conv2d",
+    "atrous_conv2d_transpose",
     "avg_pool",
     "avg_pool1d",
     "avg_pool2d",
@@ -96,6 +100,8 @@ __all__ = [
     "conv2d_backprop_input",
     "conv2d_transpose",
     "conv3d",
+    "conv3d_transpose",
+    "conv_transpose",
     "convolution",
     "crelu",
     "depth_to_space",
@@ -126,6 +132,7 @@ __all__ = [
     "max_pool_with_argmax",
     "moments",
     "normalize_moments",
+    "pool",
     "relu",
     "relu6",
     "relu_layer",
@@ -170,6 +177,6 @@ if TYPE_CHECKING:
     from berth.layers.rnn.static import static_state_saving_rnn as static_state_saving_rnn
 # --- end
 
-__all__ += ["rnn_cell"]
+__all__ += ["experimental", "rnn_cell"]
 
-_explain_missing_names(__name__, __all__, ("rnn_cell",), _LAZY_NAMES)
+_explain_missing_names(__name__, __all__, ("experimental", "rnn_cell"), _LAZY_NAMES)

@@ -1,5 +1,7 @@
 """``tf.nn``: functions for neural networks."""
 
+from berth.nn import experimental as experimental
+
 # --- written by dev/make_api.py: make api
 # isort: split
 from berth.ops.arrays.sorting import in_top_k, top_k
@@ -7,9 +9,16 @@ from berth.ops.arrays.space_to_depth import depth_to_space, space_to_depth
 from berth.ops.elementwise.sigmoid import relu, sigmoid, tanh
 from berth.ops.nn.activations import crelu, elu, gelu, leaky_relu, relu6, selu
 from berth.ops.nn.bias import bias_add
+from berth.ops.nn.conv1d import conv1d, conv1d_transpose
 from berth.ops.nn.conv2d import conv2d, conv2d_transpose
 from berth.ops.nn.conv3d import avg_pool3d, conv3d, max_pool3d
-from berth.ops.nn.convolution import atrous_conv2d, conv1d, conv1d_transpose, convolution
+from berth.ops.nn.conv3d_transpose import conv3d_transpose
+from berth.ops.nn.convolution import (
+    atrous_conv2d,
+    atrous_conv2d_transpose,
+    conv_transpose,
+    convolution,
+)
 from berth.ops.nn.depthwise import (
     depthwise_conv2d,
     depthwise_conv2d_backprop_filter,
@@ -36,11 +45,10 @@ from berth.ops.nn.normalization import (
     sufficient_statistics,
     weighted_moments,
 )
+from berth.ops.nn.pool import avg_pool, max_pool, pool
 from berth.ops.nn.pooling import (
-    avg_pool,
     avg_pool1d,
     avg_pool2d,
-    max_pool,
     max_pool1d,
     max_pool2d,
     max_pool_with_argmax,
@@ -53,6 +61,7 @@ from berth.ops.reductions.statistics import zero_fraction
 
 __all__ = [
     "atrous_conv2d",
+    "atrous_conv2d_transpose",
     "avg_pool",
     "avg_pool1d",
     "avg_pool2d",
@@ -65,6 +74,8 @@ __all__ = [
     "conv2d",
     "conv2d_transpose",
     "conv3d",
+    "conv3d_transpose",
+    "conv_transpose",
     "convolution",
     "crelu",
     "depth_to_space",
@@ -90,6 +101,7 @@ __all__ = [
     "max_pool_with_argmax",
     "moments",
     "normalize_moments",
+    "pool",
     "relu",
     "relu6",
     "selu",
@@ -112,3 +124,5 @@ __all__ = [
     "zero_fraction",
 ]
 # --- end
+
+__all__ += ["experimental"]
