@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import heapq
 import random
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+from itertools import count, repeat
 from typing import Any
 
 import numpy as np
@@ -39,13 +41,13 @@ class RandomShuffleQueue(Queue):
     def _container(self) -> Any:
         return []
 
-    def take(self) -> Element:
-        """Remove a random element: the last one takes its place."""
+    def take(self, entries: deque[Any], n: int) -> None:
+        """Remove random elements: each time the last one takes the place of another."""
         elements = self._elements
-        position = self._draw() % len(elements)
-        elements[position], elements[-1] = elements[-1], elements[position]
-        element: Element = elements.pop()
-        return element
+        for _ in range(n):
+            position = self._draw() % len(elements)
+            elements[position], elements[-1] = elements[-1], elements[position]
+            entries.extend(map(list.pop, repeat(elements, 1)))
 
     def _draw(self) -> int:
         if not self._words:
@@ -56,9 +58,9 @@ class RandomShuffleQueue(Queue):
             self._words = words[::-1].tolist()
         return self._words.pop()
 
-    def give_back(self, elements: Sequence[Element]) -> None:
+    def give_back(self, entries: deque[Any]) -> None:
         """Undo `take`, as far as it can be undone."""
-        self._elements.extend(elements)
+        self._elements.extend(map(deque.popleft, repeat(entries, len(entries))))
 
     @property
     def n_free_to_take(self) -> int:
@@ -88,25 +90,34 @@ class PriorityQueue(Queue):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._n_put = 0
+        self._serial = count()
 
     def _container(self) -> Any:
         return []
 
-    def put(self, element: Element) -> None:
-        """Add an element."""
-        self._n_put += 1
-        heapq.heappush(self._elements, (int(element[0]), self._n_put, element))
+    def entries(self, elements: Iterable[Element]) -> deque[Any]:
+        """Put the priority first; of the same priority, the first comes first."""
+        return deque([(int(each[0]), next(self._serial), each) for each in elements])
 
-    def take(self) -> Element:
-        """Remove the element that comes first."""
-        element: Element = heapq.heappop(self._elements)[-1]
-        return element
+    def elements(self, entries: Iterable[Any]) -> list[Element]:
+        """Undo `entries`."""
+        return [element for _, _, element in entries]
 
-    def give_back(self, elements: Sequence[Element]) -> None:
+    def put(self, entries: deque[Any], n: int) -> None:
+        """Add the first entries of a deque, which loses them."""
+        _do_all(map(heappush, repeat(self._elements), map(deque.popleft, repeat(entries, n))))
+
+    def take(self, entries: deque[Any], n: int) -> None:
+        """Remove the entries that come first, and add them to a deque."""
+        entries.extend(map(heappop, repeat(self._elements, n)))
+
+    def give_back(self, entries: deque[Any]) -> None:
         """Undo `take`."""
-        for element in elements:
-            self.put(element)
+        self.put(entries, len(entries))
+
+
+def _do_all(calls: Iterable[None]) -> None:
+    deque(calls, maxlen=0)
 
 
 def _padded(column: Sequence[Any], dtype: DType, dims: Dims) -> Any:

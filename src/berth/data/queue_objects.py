@@ -9,13 +9,17 @@ Invariants:
   1. Both lines are served after every change, until their first entries can do nothing.
   2. What is cancelled, or cannot be had in full, gives back the elements it has taken.
   3. Closing waits in the line of those who put: what came before it is still put.
+  4. An element is at one place, and moves by one C call, which Ctrl-C cannot interrupt. What
+     is left to do for an entry follows from where its elements are, and doing it again
+     changes nothing, so that an interrupted `serve` is finished by the next one.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -41,7 +45,8 @@ class Queue:
         self.dtypes = dtypes
         self.shapes = shapes
         """The shape of each component; empty if they are not said."""
-        self.is_closed = False
+        self.closed_by: object = None
+        """What has closed it, if it is closed."""
         self.lock = threading.Lock()
         self.puts: deque[Put | Close] = deque()
         self.takes: deque[Take] = deque()
@@ -52,18 +57,25 @@ class Queue:
     def _container(self) -> Any:
         return deque()
 
-    def put(self, element: Element) -> None:
-        """Add an element."""
-        self._elements.append(element)
+    def entries(self, elements: Iterable[Element]) -> deque[Any]:
+        """Return elements in the form in which they are held."""
+        return deque(elements)
 
-    def take(self) -> Element:
-        """Remove the next element."""
-        element: Element = self._elements.popleft()
-        return element
+    def elements(self, entries: Iterable[Any]) -> list[Element]:
+        """Undo `entries`."""
+        return list(entries)
 
-    def give_back(self, elements: Sequence[Element]) -> None:
+    def put(self, entries: deque[Any], n: int) -> None:
+        """Add the first entries of a deque, which loses them."""
+        self._elements.extend(map(deque.popleft, repeat(entries, n)))
+
+    def take(self, entries: deque[Any], n: int) -> None:
+        """Remove the next entries, and add them to a deque."""
+        entries.extend(map(deque.popleft, repeat(self._elements, n)))
+
+    def give_back(self, entries: deque[Any]) -> None:
         """Undo `take`."""
-        self._elements.extendleft(reversed(elements))
+        self._elements.extendleft(map(deque.pop, repeat(entries, len(entries))))
 
     @property
     def n_free_to_take(self) -> int:
@@ -81,6 +93,11 @@ class Queue:
     # --- from outside -----------------------------------------------------------------------
 
     @property
+    def is_closed(self) -> bool:
+        """Whether nothing can be put any more."""
+        return self.closed_by is not None
+
+    @property
     def size(self) -> int:
         """How many elements there are."""
         return len(self._elements)
@@ -94,7 +111,9 @@ class Queue:
                 while line:
                     first: Any = line[0]
                     before = first.n_left
-                    if not first.proceed():
+                    if first.is_over:
+                        first.undo()
+                    elif not first.proceed():
                         changed = changed or first.n_left != before
                         break
                     line.popleft()
@@ -151,12 +170,10 @@ class Queue:
     def cancel_puts(self) -> None:
         """Close now, and cancel all that wait to put."""
         with self.lock:
-            self.is_closed = True
-            waiting = list(self.puts)
-            self.puts.clear()
-            self.serve()
-        for each in waiting:
-            each.fail(CancelledError(None, None, Put.cancelled_message))
+            self.closed_by = self.closed_by or "a request to cancel"
+            for each in self.puts:
+                each.fail(CancelledError(None, None, Put.cancelled_message))
+            self.serve()  # all that put leave the line
 
 
 class _InLine(Pending):
@@ -167,7 +184,11 @@ class _InLine(Pending):
     def __init__(self, queue: Queue) -> None:
         super().__init__()
         self._queue = queue
-        self.n_left = 0
+
+    @property
+    def n_left(self) -> int:
+        """How many elements have to be put or taken yet."""
+        return 0
 
     def start(self) -> None:
         """Join the line."""
@@ -179,12 +200,18 @@ class _InLine(Pending):
         """Do what can be done; True if that was all."""
         raise NotImplementedError
 
+    def serve(self) -> None:
+        """Serve the queue."""
+        with self._queue.lock:
+            self._queue.serve()
+
     def cancel(self) -> None:
         """Leave the line."""
+        self.ends.append("cancelled")
         with self._queue.lock:
             if self in self.line:
-                self.line.remove(self)
                 self.undo()
+                self.line.remove(self)
             self._queue.serve()
 
     def undo(self) -> None:
@@ -199,8 +226,12 @@ class Put(_InLine):
     def __init__(self, queue: Queue, elements: Sequence[Element]) -> None:
         super().__init__(queue)
         self.line = queue.puts
-        self._elements = elements
-        self.n_left = len(elements)
+        self._left = queue.entries(elements)
+
+    @property
+    def n_left(self) -> int:
+        """How many elements have to be put yet."""
+        return len(self._left)
 
     def proceed(self) -> bool:
         """Put as many as there is room for."""
@@ -208,9 +239,8 @@ class Put(_InLine):
         if queue.is_closed:
             self.fail(queue.closed_error())
             return True
-        while self.n_left and queue.size < queue.capacity:
-            queue.put(self._elements[len(self._elements) - self.n_left])
-            self.n_left -= 1
+        n_free = max(0, queue.capacity - queue.size)
+        queue.put(self._left, min(self.n_left, n_free))
         if not self.n_left:
             self.finish(())
         return not self.n_left
@@ -228,11 +258,11 @@ class Close(_InLine):
     def proceed(self) -> bool:
         """Close the queue."""
         queue = self._queue
-        if queue.is_closed:
+        if queue.is_closed and queue.closed_by is not self:
             message = f"Queue '{queue.name}' is already closed."
             self.fail(CancelledError(None, None, message))
         else:
-            queue.is_closed = True
+            queue.closed_by = self
             self.finish(())
         return True
 
@@ -245,18 +275,23 @@ class Take(_InLine):
     def __init__(self, queue: Queue, n: int, *, takes_less: bool = False) -> None:
         super().__init__(queue)
         self.line = queue.takes
-        self.n_left = n
+        self._n = n
         self._takes_less = takes_less
-        self._taken: list[Element] = []
+        self._taken: deque[Any] = deque()
+
+    @property
+    def n_left(self) -> int:
+        """How many elements have to be taken yet."""
+        return self._n - len(self._taken)
 
     def proceed(self) -> bool:
         """Take as many as there are."""
         queue = self._queue
-        size = queue.size
-        if queue.is_closed and size < self.n_left:
+        size, n_left = queue.size, self.n_left
+        if queue.is_closed and size < n_left:
             self.undo()
             if self._takes_less and queue.size:
-                self.n_left = queue.size
+                self._n = queue.size
             elif queue.puts and self._takes_less:
                 return False
             else:
@@ -265,21 +300,18 @@ class Take(_InLine):
                         None,
                         None,
                         f"{queue.kind} '{queue.name}' is closed and has insufficient elements "
-                        f"(requested {self.n_left}, current size {size})",
+                        f"(requested {n_left}, current size {size})",
                     )
                 )
                 return True
-        while self.n_left and queue.n_free_to_take:
-            self._taken.append(queue.take())
-            self.n_left -= 1
+        queue.take(self._taken, min(self.n_left, queue.n_free_to_take))
         if not self.n_left:
-            self.finish(self._taken)
+            self.finish(queue.elements(self._taken))
         return not self.n_left
 
     def undo(self) -> None:
         """Give back what was taken."""
         self._queue.give_back(self._taken)
-        self._taken = []
 
 
 def _type_names(types: Sequence[DType]) -> str:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple
 
 from berth import file_errors
 from berth.data.tf_record import read_records
@@ -39,43 +41,69 @@ class Turn:
         self.lock = threading.Lock()
         self.line: deque[Enter] = deque()
 
-    def leave(self) -> None:
-        """Let the next one in."""
-        with self.lock:
+    def serve(self) -> None:
+        """Let the next one in, if the one before has left. The lock is held."""
+        while self.line and self.line[0].is_over:
             self.line.popleft()
-            if self.line:
-                self.line[0].finish()
+        if self.line:
+            self.line[0].finish()
 
 
 class Enter(Pending):
-    """A run that waits for its turn."""
+    """A run that waits for its turn, and then has it until it leaves, or is over."""
 
     cancelled_message = "Read operation was cancelled"
 
     def __init__(self, turn: Turn) -> None:
         super().__init__()
         self._turn = turn
+        self._has_left = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it does not read any more."""
+        return self._has_left or super().is_over
 
     def start(self) -> None:
         """Join the line."""
         with self._turn.lock:
             self._turn.line.append(self)
-            if self._turn.line[0] is self:
-                self.finish()
+            self._turn.serve()
 
-    def cancel(self) -> None:
-        """Leave the line."""
+    def serve(self) -> None:
+        """Let the next one in, if the one before was interrupted when it left."""
         with self._turn.lock:
-            line = self._turn.line
-            if self in line:
-                was_first = line[0] is self
-                line.remove(self)
-                if was_first and line:
-                    line[0].finish()
+            self._turn.serve()
+
+    def leave(self) -> None:
+        """Let the next one in."""
+        self._has_left = True
+        with self._turn.lock:
+            if self in self._turn.line:
+                self._turn.line.remove(self)
+            self._turn.serve()
+
+    cancel = leave
+
+
+class Position(NamedTuple):
+    """How far a reader has come."""
+
+    n_started: int = 0
+    n_completed: int = 0
+    n_produced: int = 0
+    work: bytes = b""
+    """The file."""
+    n_read: int | None = None
+    """How many records of it were read; None between two files."""
 
 
 class Reader:
-    """Reads files; the kinds differ in what a record is."""
+    """Reads files; the kinds differ in what a record is.
+
+    The `position` is the fact, and changes by one store. What reads the file is made again if
+    Ctrl-C came between the two.
+    """
 
     kind = "Reader"
     supports_serialize = False
@@ -83,37 +111,39 @@ class Reader:
     def __init__(self, name: str) -> None:
         self.name = name
         self.turn = Turn()
-        self.n_produced = 0
-        self.n_completed = 0
-        self.n_started = 0
-        self._work = b""
-        self._records: Iterator[Record] | None = None
+        self.position = Position()
+        self._records: Iterator[Record] = iter(())
+        self._records_at: Position | None = None
+        """The position for which these are the next records."""
 
     @property
     def is_between_files(self) -> bool:
         """Whether the next record needs the name of another file."""
-        return self._records is None
+        return self.position.n_read is None
 
     def begin(self, work: bytes) -> None:
         """Begin with a file."""
-        self._work = work
-        self.n_started += 1
-        self._records = self.records(work)
+        at = self.position
+        self.position = at._replace(n_started=at.n_started + 1, work=work, n_read=0)
 
     def next(self) -> Record | None:
         """Return the next record; None at the end of a file."""
-        assert self._records is not None
+        at = self.position
+        assert at.n_read is not None
+        if self._records_at is not at:
+            self._records = islice(self.records(at.work), at.n_read, None)
+        self._records_at = None
         try:
             record = next(self._records, None)
-        except BaseException:
-            # Whole files are tried again.
-            self._records = self.records(self._work) if self.supports_serialize else None
+        except Exception:
+            if not self.supports_serialize:  # others try the file again
+                self.position = at._replace(n_read=None)
             raise
         if record is None:
-            self._records = None
-            self.n_completed += 1
+            self.position = at._replace(n_completed=at.n_completed + 1, n_read=None)
         else:
-            self.n_produced += 1
+            moved = at._replace(n_produced=at.n_produced + 1, n_read=at.n_read + 1)
+            self.position = self._records_at = moved
         return record
 
     def records(self, work: bytes) -> Iterator[Record]:
@@ -122,18 +152,18 @@ class Reader:
 
     def reset(self) -> None:
         """Forget the file that is being read, and the counts."""
-        self._records = None
-        self.n_produced = self.n_completed = self.n_started = 0
+        self.position = Position()
 
     def state(self) -> bytes:
         """Return its state, if it is one that can be written down."""
         if not self.supports_serialize:
             raise UnimplementedError(None, None, "Reader SerializeState")
+        at = self.position
         return ReaderBaseState(
-            work_started=self.n_started,
-            work_finished=self.n_completed,
-            num_records_produced=self.n_produced,
-            current_work=self._work if self.n_started > self.n_completed else b"",
+            work_started=at.n_started,
+            work_finished=at.n_completed,
+            num_records_produced=at.n_produced,
+            current_work=at.work if at.n_started > at.n_completed else b"",
         ).SerializeToString()
 
     def restore(self, state: bytes) -> None:
@@ -146,17 +176,13 @@ class Reader:
             text = state.decode("latin-1")
             problem = f"Could not parse state for {self.kind} '{self.name}': {text}"
             raise InvalidArgumentError(None, None, problem) from None
-        self.n_started, self.n_completed = message.work_started, message.work_finished
-        self.n_produced, self._work = message.num_records_produced, message.current_work
-        is_within = self.n_started > self.n_completed
-        self._records = self.records(self._work) if is_within else None
+        counts = message.work_started, message.work_finished, message.num_records_produced
+        is_within = message.work_started > message.work_finished
+        self.position = Position(*counts, message.current_work, 0 if is_within else None)
 
     def end_of_session(self) -> None:
         """Close the file that is being read."""
-        records, self._records = self._records, None
-        close = getattr(records, "close", None)
-        if close is not None and not self.turn.line:
-            close()
+        self._records = iter(())
 
 
 class WholeFileReader(Reader):

@@ -79,7 +79,8 @@ def _texts(values: Sequence[bytes]) -> Any:
 
 def _read(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> Waits:
     reader: Reader = objects.of(inputs[0])
-    yield Enter(reader.turn)
+    turn = Enter(reader.turn)
+    yield turn
     try:
         while True:
             if reader.is_between_files:
@@ -89,14 +90,15 @@ def _read(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> Waits:
             if record is not None:
                 return [_text(part) for part in record]
     finally:
-        reader.turn.leave()
+        turn.leave()
 
 
 def _read_up_to(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> Waits:
     reader: Reader = objects.of(inputs[0])
     n = int(inputs[2])
     found: list[tuple[bytes, bytes]] = []
-    yield Enter(reader.turn)
+    turn = Enter(reader.turn)
+    yield turn
     try:
         while len(found) < n:
             if reader.is_between_files:
@@ -108,16 +110,16 @@ def _read_up_to(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> Waits:
             if record is not None:
                 found.append(record)
     finally:
-        reader.turn.leave()
+        turn.leave()
     return [_texts([key for key, _ in found]), _texts([value for _, value in found])]
 
 
 def _n_produced(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> list[Any]:
-    return [np.array(objects.of(inputs[0]).n_produced, np.int64)]
+    return [np.array(objects.of(inputs[0]).position.n_produced, np.int64)]
 
 
 def _n_completed(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> list[Any]:
-    return [np.array(objects.of(inputs[0]).n_completed, np.int64)]
+    return [np.array(objects.of(inputs[0]).position.n_completed, np.int64)]
 
 
 def _state(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> list[Any]:

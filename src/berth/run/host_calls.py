@@ -21,6 +21,8 @@ The model:
 
 * A `Pending` is one thing waited for. The run calls its `start` when it has noted it, so that
   nothing begins which an interrupt could leave behind. Some thread calls `finish` or `fail`.
+  Both are one C call, which is the fact and wakes the run, so that Ctrl-C in that thread
+  cannot come in between; a second call is ignored.
 
 Host calls are made by the thread of the run, between the parts that are planned
 (`run.segments`). Invariants:
@@ -32,6 +34,10 @@ Host calls are made by the thread of the run, between the parts that are planned
   3. A wait ends by what it waits for, by the end of the session (CancelledError), by the
      timeout of the run (DeadlineExceededError), or by Ctrl-C; in the last three cases what was
      pending is cancelled, and the objects are as if it had not begun.
+  4. A pending `is_over` from the moment at which its run ends, however that ends (`blocks`).
+     If Ctrl-C comes before the rest is undone, the next operation on the object does that.
+  5. Whatever an interrupted thread has left undone, a run that waits does by itself, after
+     `SERVE_SECONDS` (`Pending.serve`).
 """
 
 from __future__ import annotations
@@ -40,16 +46,19 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
+from queue import Empty, SimpleQueue
 from types import GeneratorType
 from typing import Any
 
+from berth.blocks import Block, Use
 from berth.errors import CancelledError
 from berth.graph.operation import Operation
 from berth.run.stage import fail
 from berth.run.trace import timed_out
 
 Outputs = Sequence[Any]
+SERVE_SECONDS = 1.0
 _serial = itertools.count()
 
 
@@ -59,11 +68,17 @@ class Pending:
     cancelled_message = "Operation was cancelled"
 
     def __init__(self) -> None:
-        self.is_done = False
-        self.value: Any = None
-        self.error: Exception | None = None
-        self.wake: Callable[[], None] | None = None
-        """Tells the run that it is done."""
+        self.results: SimpleQueue[Result | None] = SimpleQueue()
+        """Where the run looks for what is done."""
+        self.outcome: Result | None = None
+        """What the run has found there."""
+        self.ends: list[object] = []
+        """Not empty when no run waits for it any more."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no run waits for it any more."""
+        return bool(self.ends)
 
     def start(self) -> None:
         """Begin: it may be done at once."""
@@ -71,20 +86,19 @@ class Pending:
     def cancel(self) -> None:
         """Undo what was begun: the run waits no more. It may not have begun, or be done."""
 
+    def serve(self) -> None:
+        """Do what can be done by now, if the thread whose work this is was interrupted."""
+
     def finish(self, value: Any = None) -> None:
         """Give what was waited for."""
-        self.value = value
-        self._done()
+        self.results.put((self, value, None))
 
     def fail(self, error: Exception) -> None:
         """Raise an error in the operation that waits."""
-        self.error = error
-        self._done()
+        self.results.put((self, None, error))
 
-    def _done(self) -> None:
-        self.is_done = True
-        if self.wake is not None:  # else the run looks before it waits
-            self.wake()
+
+Result = tuple[Pending, Any, "Exception | None"]
 
 
 class HostObjects:
@@ -93,7 +107,7 @@ class HostObjects:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._objects: dict[Any, Any] = {}
-        self._waiting: set[threading.Event] = set()
+        self._waiting: set[SimpleQueue[Result | None]] = set()
         self.is_closed = False
 
     def of(self, handle: Any) -> Any:
@@ -127,21 +141,23 @@ class HostObjects:
             self._objects[key] = made
         return made
 
-    def wait(self, event: threading.Event, seconds: float | None) -> bool:
-        """Wait until an event is set, or the session is closed; False if the time runs out."""
-        self._waiting.add(event)
+    def wait(self, results: SimpleQueue[Result | None], seconds: float | None) -> Result | None:
+        """Wait for a result, for the end of the session, or until the time runs out."""
         try:
-            return self.is_closed or event.wait(seconds)
+            self._waiting.add(results)
+            return None if self.is_closed else results.get(timeout=seconds)
+        except Empty:
+            return None
         finally:
-            self._waiting.discard(event)
+            self._waiting.discard(results)
 
     def close(self) -> None:
         """Forget the objects, after telling them, and cancel what waits."""
         with self._lock:
             self.is_closed = True
             objects, self._objects = self._objects, {}
-        for event in list(self._waiting):
-            event.set()
+        for results in list(self._waiting):
+            results.put(None)
         for each in objects.values():
             getattr(each, "end_of_session", _nothing)()
 
@@ -161,14 +177,24 @@ class _Waiting:
         self.pending: Pending | None = None
 
 
-class HostCalls:
-    """The host calls of one run."""
+class HostCalls(Block["HostCalls"]):
+    """The host calls of one run, which is the block."""
 
     def __init__(self, objects: HostObjects, end: float) -> None:
         self._objects = objects
         self._end = end
-        self._event = threading.Event()
+        self._results: SimpleQueue[Result | None] = SimpleQueue()
         self._waiting: dict[Operation, _Waiting] = {}
+        self._ends: list[object] = []
+
+    def _begin(self, use: Use) -> HostCalls:
+        use.at_end(self._ends.append, [("the run",)])
+        return self
+
+    def _finish(self, use: Use) -> None:
+        use.end()
+        self._ends.append("the run")
+        self.cancel()
 
     def begin(self, op: Operation, inputs: Sequence[Any]) -> Outputs | None:
         """Make a call, unless it was begun; return its outputs, or None if it waits."""
@@ -189,7 +215,6 @@ class HostCalls:
     def wait(self) -> list[tuple[Operation, Outputs]]:
         """Wait until at least one call is done; return those that are, with their outputs."""
         while True:
-            self._event.clear()
             done = []
             for waiting in list(self._waiting.values()):
                 outputs = self._resume(waiting)
@@ -199,33 +224,60 @@ class HostCalls:
                 return done
             if self._objects.is_closed:
                 self._raise_cancelled()
-            seconds = self._end - time.monotonic()
-            is_timed = self._end != math.inf
-            if not self._objects.wait(self._event, max(0.0, seconds) if is_timed else None):
-                raise timed_out()
+            self._wait_for_result()
+
+    def _wait_for_result(self) -> None:
+        seconds = SERVE_SECONDS
+        if self._end != math.inf:
+            seconds = min(seconds, max(0.0, self._end - time.monotonic()))
+        found = self._objects.wait(self._results, seconds)
+        if found is not None:
+            self._note(found)
+        elif time.monotonic() >= self._end:
+            raise timed_out()
+        else:
+            for waiting in self._waiting.values():
+                if waiting.pending is not None:
+                    waiting.pending.serve()
+
+    def _note(self, found: Result) -> None:
+        pending = found[0]
+        if pending.outcome is None:  # else it was done twice: the first time counts
+            pending.outcome = found
 
     def _resume(self, waiting: _Waiting) -> Outputs | None:
         """Go on with a call as far as possible; return its outputs, or None if it waits."""
         try:
             while True:
-                pending = waiting.pending
-                if pending is not None and not pending.is_done:
-                    return None
                 step = waiting.generator
-                if pending is None:
-                    waiting.pending = next(step)
-                elif pending.error is not None:
-                    waiting.pending = step.throw(pending.error)
+                if waiting.pending is None:
+                    following = next(step)
+                elif (outcome := self._outcome(waiting.pending)) is None:
+                    return None
+                elif outcome[2] is not None:
+                    following = step.throw(outcome[2])
                 else:
-                    waiting.pending = step.send(pending.value)
-                waiting.pending.wake = self._event.set
-                waiting.pending.start()
+                    following = step.send(outcome[1])
+                following.results, following.ends = self._results, self._ends
+                waiting.pending = following
+                following.start()
         except StopIteration as stop:
             del self._waiting[waiting.op]
             outputs: Outputs = stop.value
             return outputs
         except Exception as error:
             fail(error, waiting.op)
+
+    def _outcome(self, pending: Pending) -> Result | None:
+        """Return what became of a pending, if it is done."""
+        while pending.outcome is None:
+            try:
+                found = self._results.get_nowait()
+            except Empty:
+                return None
+            if found is not None:
+                self._note(found)
+        return pending.outcome
 
     def _raise_cancelled(self) -> None:
         first = next(iter(self._waiting.values()))

@@ -82,12 +82,9 @@ class SegmentedRunner:
 
     def run(self, feeds: Sequence[Any], run_stage: Any = None) -> list[Any]:
         """Run the request once; return the fetched values."""
-        calls = HostCalls(self._state.objects, math.inf if run_stage is None else run_stage.end)
-        try:
+        end = math.inf if run_stage is None else run_stage.end
+        with HostCalls(self._state.objects, end) as calls:
             return self._run(feeds, run_stage, calls)
-        except BaseException:
-            calls.cancel()
-            raise
 
     def _run(self, feeds: Sequence[Any], run_stage: Any, calls: HostCalls) -> list[Any]:
         progress = _Progress(self.request, feeds, self._done)
