@@ -21,6 +21,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from sides import NO_GPUS
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
 PEER_PYTHON = Path(os.environ.get("BERTH_BENCH_VENV", CACHE / "berth-bench")) / "bin/python"
@@ -246,9 +247,8 @@ def measure(module: str, names: list[str]) -> None:
 
 def ask(python: str | Path, module: str, names: list[str]) -> dict[str, float]:
     """Let a Python time cases."""
-    environ = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
     command = [str(python), __file__, "--side", module, *names]
-    done = subprocess.run(command, env=environ, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(command, env=NO_GPUS, stdout=subprocess.PIPE, text=True, check=True)
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
 

@@ -28,7 +28,12 @@ CALM = 0.05
 """Up to which share of the cores others may take while something is timed."""
 # Installed packages come with bytecode, so the first round must be allowed to write ours.
 LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "CUDA_VISIBLE_DEVICES", "BERTH_SIM")
-PLAIN = {key: value for key, value in os.environ.items() if key not in LEFT_OUT}
+# OPENBLAS_CORETYPE and the like make NumPy's products slower than the processor allows.
+PLAIN = {
+    key: value
+    for key, value in os.environ.items()
+    if key not in LEFT_OUT and not key.startswith("OPENBLAS_")
+}
 NO_GPUS = {**PLAIN, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
 
 Times = dict[str, float]

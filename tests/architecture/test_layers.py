@@ -50,6 +50,7 @@ BASE = {
     "fp_errors",
     "lru",
     "missing",
+    "openblas",
     "png",
     "printable",
     "proto",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.ops.linalg import matmul as matmul_module
+from berth.ops.linalg import gemm
 from berth.ops.linalg.einsum import cross, einsum, matvec, tensordot
 from berth.ops.opdef import CATALOGUE
 from tests.ops.calls import bind
@@ -259,12 +259,12 @@ def test_cross_products_are_those_of_numpy():
 @pytest.mark.parametrize("large", [0, 2**30])
 @pytest.mark.parametrize(("dims", "other"), [((5, 4), (4, 3)), ((2, 5, 4), (1, 4, 3))])
 def test_products_are_divided_by_rows(dims, other, large, monkeypatch):
-    monkeypatch.setattr(matmul_module, "_BY_ONE_THREAD", 0)
-    monkeypatch.setattr(matmul_module, "_LARGE", large)
+    for name, limit in {"SMALL": 0, "LARGE_IN_STACK": 0, "WORTH_A_THREAD": large}.items():
+        monkeypatch.setattr(gemm, name, limit)
     a, b = (
         np.random.default_rng(n).integers(-9, 9, size) for n, size in enumerate((dims, other))
     )
-    op = matmul_module.MATMUL if len(dims) == 2 else matmul_module.BATCH_MATMUL
+    op = CATALOGUE["MatMul" if len(dims) == 2 else "BatchMatMulV2"]
     names = ("transpose_a", "transpose_b") if len(dims) == 2 else ("adj_x", "adj_y")
     for is_turned in (False, True):
         first = a.swapaxes(-1, -2).copy() if is_turned else a

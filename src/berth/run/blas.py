@@ -16,15 +16,12 @@ Invariants:
 
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
-
-import numpy as np
 
 from berth.blocks import Stack, Use
+from berth.openblas import numpy_libraries
 
 _SETTERS = ("openblas_set_num_threads_local", "scipy_openblas_set_num_threads_local64_")
 _GETTERS = (
@@ -73,9 +70,7 @@ class BlasThreads:
 @lru_cache(maxsize=1)
 def blas_threads() -> BlasThreads | None:
     """Return the threads of NumPy's matrix library, if they can be set."""
-    folder = Path(np.__file__).parent.with_name("numpy.libs")
-    for path in sorted(folder.glob("*openblas*")):
-        library = ctypes.CDLL(str(path))
+    for library in numpy_libraries():
         setters = [getattr(library, name) for name in _SETTERS if hasattr(library, name)]
         getters = [getattr(library, name) for name in _GETTERS if hasattr(library, name)]
         if setters and getters:

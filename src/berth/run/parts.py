@@ -1,7 +1,6 @@
 """Work that a kernel divided, done by the threads of a pool.
 
-Each thread holds BLAS to one thread of its own while it works: the parts are what keeps the
-cores busy.
+BLAS is held to one thread for each of them meanwhile: the parts are what keeps the cores busy.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ def over_pool(parts: Parts, pool: Pool) -> Call:
     n_threads = min(pool.n_threads, len(parts.calls))
     if pool.n_threads < 2 or n_threads == 0:
         return alone
-    shares = [partial(_do, parts.calls[k::n_threads]) for k in range(n_threads)]
+    shares = [partial(make_calls, parts.calls[k::n_threads]) for k in range(n_threads)]
     return _run, (pool, parts, shares, alone)
 
 
@@ -29,11 +28,6 @@ def _run(pool: Pool, parts: Parts, shares: Sequence[partial[None]], alone: Call)
         function(*arguments)
         return
     make_calls(parts.first)
-    with share_cores(1):  # also of the caller: it is the last to end
+    with share_cores(1):  # the caller is the last to end, so BLAS is held for all
         pool.run(shares)
     make_calls(parts.then)
-
-
-def _do(calls: Sequence[Call]) -> None:
-    with share_cores(1):
-        make_calls(calls)

@@ -118,6 +118,9 @@ class Pool:
 
     def run(self, tasks: Sequence[Callable[[], None]]) -> None:
         """Do all tasks, the first in this thread; raise the first error."""
+        if len(tasks) == 1:
+            tasks[0]()
+            return
         shared = [_Task(task) for task in tasks]
 
         def work() -> None:
@@ -154,6 +157,7 @@ class Pool:
             return not self._is_closed
 
     def _work(self) -> None:
+        _share.blocks[Use()] = 1  # its own core, for as long as it lives
         while True:
             task = self._tasks.get()
             if task is None:

@@ -23,12 +23,14 @@ from berth.ops.arrays.broadcasting import sum_like
 from berth.ops.builder import apply
 from berth.ops.elementwise.unary import conj
 from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.linalg.gemm import product
 from berth.ops.opdef import (
     Attrs,
     Call,
     Launch,
     OpDef,
     OutputType,
+    Parts,
     Typed,
     all_devices,
     make_calls,
@@ -224,7 +226,7 @@ def _contraction_scratch(
     return tuple((inputs[0].dtype.base_dtype, shape) for shape in needed)
 
 
-def _bind_contraction(launch: Launch) -> Call:
+def _bind_contraction(launch: Launch) -> Call | Parts:
     if len(launch.inputs) == 1:
         return _bind_permutation(launch)
     if _is_product_of_elements(launch.attrs["equation"]):
@@ -243,12 +245,17 @@ def _bind_contraction(launch: Launch) -> Call:
             matrices.append(buffer)
         else:
             matrices.append(permuted.reshape(matrix.shape))
+    after: list[Call] = []
     if plan.order is None:
-        product = xp.matmul, (*matrices, out.reshape(plan.shape))
-        return (make_calls, ((*before, product),)) if before else product
-    result = scratch.pop(0)
-    after = xp.copyto, (out, result.reshape(plan.parts).transpose(plan.order))
-    return make_calls, ((*before, (xp.matmul, (*matrices, result)), after),)
+        result = out.reshape(plan.shape)
+    else:
+        result = scratch.pop(0)
+        after.append((xp.copyto, (out, result.reshape(plan.parts).transpose(plan.order))))
+    a, b = matrices
+    bound = product(xp, a, b, result, launch.n_threads)
+    if isinstance(bound, Parts):
+        return bound._replace(first=before, then=after)
+    return (make_calls, ((*before, bound, *after),)) if before or after else bound
 
 
 def _bind_elements(launch: Launch) -> Call:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from itertools import product
 from typing import Any
 
 from berth.dtypes import COMPLEX, FLOATING, DType, as_dtype, int8, int16, int32, int64, uint8
@@ -15,16 +15,13 @@ from berth.ops.compose import convert_like, is_eager, is_tensor, scope, type_of
 from berth.ops.elementwise.casting import cast
 from berth.ops.elementwise.unary import conj
 from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.linalg.gemm import product
 from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Parts, Typed, all_devices
 from berth.ops.rules import ShapeMismatch, common_dims
 from berth.ops.shape import Dims, bracketed
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public
 
-_BY_ONE_THREAD = 2**18
-"""Up to this number of multiplications, OpenBLAS uses one thread by itself."""
-_LARGE = 2**24
-"""From this number of multiplications on, a second thread is worth its start."""
 _PRODUCT_TYPES = (*FLOATING, int16, int32, int64, *COMPLEX)
 
 
@@ -76,28 +73,7 @@ def _bind_matmul(launch: Launch) -> Call | Parts:
     a, b = launch.inputs
     a = a.T if launch.attrs["transpose_a"] else a
     b = b.T if launch.attrs["transpose_b"] else b
-    return _multiplied(launch, a, b)
-
-
-def _multiplied(launch: Launch, a: Any, b: Any) -> Call | Parts:
-    """Bind a product, divided by the rows of the result if it is large.
-
-    BLAS has threads of its own, but they keep a core busy for a while after their work, where
-    the next step needs it. So larger products are done by berth's.
-    """
-    multiply, out = launch.xp.matmul, launch.outputs[0]
-    n_products = out.size * a.shape[-1]
-    if launch.n_threads == 1 or n_products <= _BY_ONE_THREAD:
-        return multiply, (a, b, out)
-    n_rows = out.shape[-2]
-    if n_products < _LARGE or n_rows < launch.n_threads:
-        return Parts([(multiply, (a, b, out))])
-    share = -(-n_rows // launch.n_threads)
-    calls = [
-        (multiply, (a[..., part, :], b, out[..., part, :]))
-        for part in (slice(n, n + share) for n in range(0, n_rows, share))
-    ]
-    return Parts(calls)
+    return product(launch.xp, a, b, launch.outputs[0], launch.n_threads)
 
 
 MATMUL = OpDef(
@@ -142,7 +118,7 @@ def _bind_batch_matmul(launch: Launch) -> Call | Parts:
     x, y = launch.inputs
     x = x.swapaxes(-1, -2) if launch.attrs["adj_x"] else x
     y = y.swapaxes(-1, -2) if launch.attrs["adj_y"] else y
-    return _multiplied(launch, x, y)
+    return product(launch.xp, x, y, launch.outputs[0], launch.n_threads)
 
 
 BATCH_MATMUL = OpDef(
@@ -162,7 +138,7 @@ BATCH_MATMUL = OpDef(
 )
 
 
-_CHOICES = list(product((False, True), repeat=2))
+_CHOICES = list(itertools.product((False, True), repeat=2))
 _TRANSPOSES = {(a, b): FixedAttrs(transpose_a=a, transpose_b=b) for a, b in _CHOICES}
 _BATCH_TRANSPOSES = {(a, b): FixedAttrs(adj_x=a, adj_y=b) for a, b in _CHOICES}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from berth.ops.linalg.gemm import multiply
 from berth.ops.nn.conv2d_blocks import (
     Block,
     Memory,
@@ -67,7 +68,7 @@ def _block_calls(
     for tap, given, met, _ in overlaps:
         windows = gathered.array[given].reshape(-1, walk.length)
         grads_met = ordered[met].reshape(windows.shape[0], -1)
-        yield xp.matmul, (windows.T, grads_met, target[tap].reshape(walk.length, -1))
+        yield multiply(xp, windows.T, grads_met, target[tap].reshape(walk.length, -1))
 
 
 def _all_rows(
@@ -82,4 +83,4 @@ def _all_rows(
         yield xp.copyto, (copy, arrived)
         arrived = copy
     out = target.reshape(walk.length, -1)
-    yield xp.matmul, (windows.T, arrived.reshape(windows.shape[0], -1), out)
+    yield multiply(xp, windows.T, arrived.reshape(windows.shape[0], -1), out)

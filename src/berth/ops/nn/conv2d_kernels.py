@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from berth.ops.linalg.gemm import multiply
 from berth.ops.nn.conv2d_blocks import (
     Block,
     Gathered,
@@ -102,7 +103,7 @@ def _multiply(xp: Any, factors: Any, matrix: Any, out: Any) -> Call:
     """Bind the product of every row of images with a matrix, in as few calls as possible."""
     if factors.flags.c_contiguous and out.flags.c_contiguous:
         n_rows = out.size // max(out.shape[-1], 1)
-        return xp.matmul, (factors.reshape(n_rows, -1), matrix, out.reshape(n_rows, -1))
+        return multiply(xp, factors.reshape(n_rows, -1), matrix, out.reshape(n_rows, -1))
     n_images, n_rows, n_columns = out.shape[:3]
     dims = n_images, n_rows * n_columns, -1
-    return xp.matmul, (factors.reshape(dims), matrix, out.reshape(dims))
+    return multiply(xp, factors.reshape(dims), matrix, out.reshape(dims))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from berth.ops.linalg.gemm import multiply, multiply_add
 from berth.ops.nn.conv2d_blocks import Block, Overlap, Walk, evenly, overlaps_of, shaped
 from berth.ops.opdef import Call
 
@@ -134,11 +135,10 @@ def _products(xp: Any, memory: _Memory, kernel: Any, total: Any, walk: Walk) -> 
             matrix = kernel[tap, taps].reshape(-1, walk.n_features)
             out = sums[met].reshape(-1, walk.n_features)
             if position == 0 and is_filled:
-                yield xp.matmul, (factors, matrix, out)
+                yield multiply(xp, factors, matrix, out)
                 continue
             product = shaped(memory.product, out.shape)
-            yield xp.matmul, (factors, matrix, product)
-            yield xp.add, (out, product, out)
+            yield from multiply_add(xp, factors, matrix, out, product)
 
 
 # --- back to the filter -------------------------------------------------------------------
@@ -183,5 +183,4 @@ def _filter_products(
             grads = arrived[met, :, column].reshape(-1, walk.n_features)
             sums = share[tap, taps].reshape(-1, walk.n_features)
             product = shaped(memory.product, sums.shape)
-            yield xp.matmul, (factors.T, grads, product)
-            yield xp.add, (sums, product, sums)
+            yield from multiply_add(xp, factors.T, grads, sums, product)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from berth.dtypes import DType, float16, float32, float64
 from berth.ops.builder import apply
 from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.linalg.gemm import multiply
 from berth.ops.opdef import (
     Attrs,
     Call,
@@ -139,7 +140,7 @@ def _scale(launch: Launch, images: Any, squares: Any, scale: Any) -> Iterator[Ca
     """Compute bias + alpha * (sum of squares of neighbours)."""
     xp = launch.xp
     yield xp.multiply, (images, images, squares)
-    yield xp.matmul, (squares, launch.scratch[0], scale)
+    yield multiply(xp, squares, launch.scratch[0], scale)
     yield xp.add, (scale, scale.dtype.type(launch.attrs["bias"]), scale)
 
 
@@ -191,7 +192,7 @@ def _bind_gradient(launch: Launch) -> Parts | None:
         yield from _divisor(launch, scale, divisor)
         yield xp.multiply, (grads, outputs, a)
         yield xp.true_divide, (a, scale, a)
-        yield xp.matmul, (a, launch.scratch[0], scale)
+        yield multiply(xp, a, launch.scratch[0], scale)
         yield xp.multiply, (scale, images, scale)
         yield xp.multiply, (scale, scale.dtype.type(2 * beta), scale)
         yield xp.true_divide, (grads, divisor, divisor)
