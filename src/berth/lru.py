@@ -21,16 +21,17 @@ released as if it had been evicted.
 
 from __future__ import annotations
 
-import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import suppress
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from berth.finalizers import WeakSet
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-_caches: weakref.WeakSet[LRUCache[Any, Any]] = weakref.WeakSet()
+_caches: WeakSet[LRUCache[Any, Any]] = WeakSet()
 
 
 class CacheInfo(NamedTuple):

@@ -41,6 +41,7 @@ BASE = {
     "blocks",
     "errors",
     "file_errors",
+    "finalizers",
     "units",
     "callsite",
     "crc32c",

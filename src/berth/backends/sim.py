@@ -12,7 +12,6 @@ memory, and left when the backend is closed or collected.
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -32,6 +31,7 @@ from berth.backends.ledger_notes import process_on_card
 from berth.backends.machine import Machine
 from berth.backends.streams import ImmediateStream, LazyStream
 from berth.errors import DeviceMemoryError
+from berth.finalizers import Finalizer
 
 
 class SimBackend(InProcessBackend):
@@ -174,16 +174,18 @@ class SimBackend(InProcessBackend):
         with self._ledger_lock:
             if self._ledger is None:
                 self._ledger = Ledger.open(self._simulated, self._directory, self._parent_pid)
-                self._leave = weakref.finalize(
-                    self, _leave, self._ledger, self._mappings, self._slots
-                )
                 # The ledger itself ends with the process, after the last finalizer.
-                self._leave.atexit = False
+                self._leave = Finalizer(
+                    self, _leave, self._ledger, self._mappings, self._slots, [self._ledger]
+                )
             return self._ledger
 
 
-def _leave(ledger: Ledger, regions: Mapping[Region, object], slots: list[int]) -> None:
+def _leave(
+    ledger: Ledger, regions: Mapping[Region, object], slots: list[int], open_: list[Ledger]
+) -> None:
     """Return what a backend held that was not closed."""
     for region in list(regions):
         ledger.release(slots[region.device], region.nbytes, region)
-    ledger.close()
+    if open_:
+        open_.pop().close()

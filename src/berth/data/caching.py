@@ -18,6 +18,7 @@ from berth.data.pipeline import Pipeline
 from berth.data.structure import Element
 from berth.data.tf_record import TFRecordWriter, read_records
 from berth.data.transformations import Stage
+from berth.finalizers import Finalizer
 from berth.graph.tensor_proto import make_ndarray, make_tensor_proto
 from berth.proto.framework import TensorProto
 
@@ -82,6 +83,7 @@ class _Writer:
         self._path = path
         self._partial = f"{path}.{os.getpid()}-{threading.get_ident()}.partial"
         self._writer: TFRecordWriter | None = TFRecordWriter(self._partial)
+        self._discard = Finalizer(self, _discard, self._writer, self._partial)
 
     def __iter__(self) -> _Writer:
         return self
@@ -103,13 +105,14 @@ class _Writer:
             writer.close()
             with file_errors.naming(self._path):
                 os.replace(self._partial, cache_file(self._path))
+            self._discard.detach()
 
-    def __del__(self) -> None:
-        writer = getattr(self, "_writer", None)
-        if writer is not None:
-            writer.close()
-            if os.path.exists(self._partial):
-                os.remove(self._partial)
+
+def _discard(writer: TFRecordWriter, path: str) -> None:
+    """Remove the file of a cache that was not finished."""
+    writer.close()
+    if os.path.exists(path):
+        os.remove(path)
 
 
 def _read(path: str, n_leaves: int) -> Iterator[Element]:

@@ -21,6 +21,7 @@ from berth.errors import (
     PermissionDeniedError,
     UnimplementedError,
 )
+from berth.finalizers import Finalizer
 from berth.public import public, public_v1
 
 _MODES = ("r", "w", "a", "r+", "w+", "a+")
@@ -120,6 +121,7 @@ class GFile:
         if file is not None:
             with file_errors.naming(self._path):
                 file.close()
+            self._at_end.detach()
 
     def seekable(self) -> bool:
         return True
@@ -135,11 +137,8 @@ class GFile:
             is_bytes = "b" in self._mode
             options = {} if is_bytes else {"encoding": "utf-8", "newline": ""}
             self._file = open(self._path, self._mode, **options)  # type: ignore[call-overload]  # noqa: SIM115
+            self._at_end = Finalizer(self, self._file.close)
         return self._file
-
-    def __del__(self) -> None:
-        if getattr(self, "_file", None) is not None:
-            self._file.close()
 
     def __enter__(self) -> GFile:
         return self

@@ -7,7 +7,6 @@ run in the thread that asks for an element, or in threads of their own where a s
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -18,13 +17,14 @@ from berth.data.queue_ops import handle_op, host_call_op, nothing
 from berth.data.structure import Element
 from berth.dtypes import bool_, resource, string
 from berth.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
+from berth.finalizers import WeakValueDict
 from berth.graph.tensor import scalar_object
 from berth.ops.opdef import Attrs, OutputType, Typed
 from berth.run.host_calls import HostObjects
 from berth.session.session import Session
 
 Inputs = Sequence[Any]
-_by_handle: weakref.WeakValueDictionary[bytes, SessionIterator] = weakref.WeakValueDictionary()
+_by_handle: WeakValueDict[SessionIterator] = WeakValueDict()
 """The iterators of all sessions, by their string handles."""
 
 

@@ -21,6 +21,7 @@ from berth.data.pipeline import Pipeline
 from berth.data.structure import Element
 from berth.data.transformations import Stage
 from berth.errors import InvalidArgumentError
+from berth.finalizers import Finalizer
 from berth.public import public_value
 
 AUTOTUNE = -1
@@ -75,6 +76,7 @@ class _Prefetched:
         for _ in range(size):
             self._permits.put(True)
         self._is_over = False
+        Finalizer(self, self._permits.put, False)
 
     def __iter__(self) -> _Prefetched:
         return self
@@ -93,9 +95,6 @@ class _Prefetched:
         if type(found) is _Failure:
             raise found.error
         return found  # type: ignore[no-any-return]
-
-    def __del__(self) -> None:
-        self._permits.put(False)
 
 
 def _produce(
@@ -236,6 +235,7 @@ class _ParallelMapped:
 
     def _start(self) -> None:
         self._work = SimpleQueue()
+        Finalizer(self, _end_calls, self._work, self._n_calls)
         for _ in range(self._n_calls):
             start_thread("berth-map", _make_calls, self._work)
 
@@ -254,11 +254,10 @@ class _ParallelMapped:
             self._pending.append(call)
             self._work.put(call)
 
-    def __del__(self) -> None:
-        work = getattr(self, "_work", None)
-        if work is not None:
-            for _ in range(self._n_calls):
-                work.put(None)
+
+def _end_calls(work: SimpleQueue[_Call | None], n_threads: int) -> None:
+    for _ in range(n_threads):
+        work.put(None)
 
 
 def _make_calls(work: SimpleQueue[_Call | None]) -> None:

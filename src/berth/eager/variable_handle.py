@@ -18,6 +18,7 @@ from berth.devices.device import Device
 from berth.dtypes import resource
 from berth.eager.tensor import EagerTensor
 from berth.errors import FailedPreconditionError
+from berth.finalizers import WeakSet
 from berth.front.context import context
 from berth.memory.buffer import Holder
 from berth.ops.shape import Dims, TensorShape
@@ -128,7 +129,7 @@ class Handle:
         return Holder(self.name, self.type, self.where)
 
 
-_handles: weakref.WeakSet[Handle] = weakref.WeakSet()
+_handles: WeakSet[Handle] = WeakSet()
 
 
 def _after_fork_in_child() -> None:

@@ -14,7 +14,6 @@ import logging
 import os
 import threading
 import warnings
-import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,6 +29,7 @@ from berth.devices.devices import Choices, Devices
 from berth.devices.environment_defaults import is_switched_on, overridden
 from berth.devices.spec import DeviceSpecV2
 from berth.errors import BerthWarning, MachineSpecError, explain
+from berth.finalizers import WeakSet
 from berth.front.environment_check import suspicious_settings
 from berth.proto.message import Message
 from berth.public import public_v2
@@ -94,7 +94,7 @@ class Context:
         self.eager_scope = EagerScope()
         self.builder: Any = None
         """What computes operations as they are written; made when the first one is."""
-        self.sessions: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.sessions: WeakSet[Any] = WeakSet()
         """Sessions and functions, which are invalidated when the devices are closed."""
         self._pool: Pool | None = None
         self._environ = environ
@@ -332,7 +332,7 @@ def _after_fork_in_child() -> None:
         program._forget_parent()
 
 
-_contexts: weakref.WeakSet[Context] = weakref.WeakSet()
+_contexts: WeakSet[Context] = WeakSet()
 _default = Context()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -7,12 +7,12 @@ it is closed. Any number of threads may run it at once.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from berth.blocks import Block, FunctionBlock, Stack, Use
 from berth.errors import InvalidArgumentError, NotFoundError
+from berth.finalizers import Finalizer
 from berth.front.context import context
 from berth.front.options import device_options
 from berth.graph.default_graph import get_default_graph
@@ -77,8 +77,7 @@ class BaseSession:
             "fetches without feeds", MAX_UNFED
         )
         self._partial_runs: dict[str, PartialRun] = {}
-        self._finalizer = weakref.finalize(self, Engine.close, self._engine)
-        self._finalizer.atexit = False  # a process that ends frees everything by itself
+        self._finalizer = Finalizer(self, Engine.close, self._engine)
         program.sessions.add(self)
 
     # --- running --------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import os
 import socket
 import threading
 import time
-import weakref
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
@@ -20,6 +19,7 @@ from berth import file_errors
 from berth.data.gfile import local_path
 from berth.data.tf_record import framed, read_records
 from berth.errors import DataLossError
+from berth.finalizers import Finalizer
 from berth.proto.wire import DecodeError
 from berth.public import public_v1
 from berth.summary.messages import Event
@@ -45,7 +45,7 @@ class EventFileWriter:
         self._suffix = filename_suffix or ""
         self._lock = threading.Lock()
         self._file = _EventFile(self._logdir, self._suffix)
-        self._close_at_exit = weakref.finalize(self, self._file.close)
+        self._close_at_exit = Finalizer(self, self._file.close, at_exit=True)
         self._next_flush = time.monotonic() + flush_secs
         self._is_closed = False
 
@@ -63,7 +63,7 @@ class EventFileWriter:
         with self._lock:
             if self._is_closed:
                 self._file = _EventFile(self._logdir, self._suffix)
-                self._close_at_exit = weakref.finalize(self, self._file.close)
+                self._close_at_exit = Finalizer(self, self._file.close, at_exit=True)
                 self._is_closed = False
 
     def add_event(self, event: Event) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Sequence
 from typing import Any
 
 from berth.eager.mode import executing_eagerly
 from berth.errors import OpError, OutOfRangeError
+from berth.finalizers import WeakKeyDict
 from berth.front import logger
 from berth.front.graph_scope import add_to_collection
 from berth.graph.default_graph import get_default_graph
@@ -69,7 +69,7 @@ class QueueRunner:
             self._cancel_op = cancel_op
             self._closed_types = _error_types(queue_closed_exception_types)
         self._lock = threading.Lock()
-        self._n_running: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._n_running: WeakKeyDict[int] = WeakKeyDict()
         """How many threads of each session are still filling the queue."""
         self._exceptions_raised: list[Exception] = []
 

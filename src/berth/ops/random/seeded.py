@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import secrets
 import threading
-import weakref
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from berth.dtypes import FLOATING, DType, as_dtype, float32, int32, uint64
 from berth.errors import InvalidArgumentError
+from berth.finalizers import WeakKeyDict
 from berth.ops.builder import apply, current
 from berth.ops.compose import convert, convert_like, scope
 from berth.ops.elementwise.arithmetic import add, multiply, subtract
@@ -48,7 +48,7 @@ from berth.public import public, public_v1, public_v2
 
 _DEFAULT_SEED = 87654321
 _LIMIT = 2**31 - 1
-_n_unseeded: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+_n_unseeded: WeakKeyDict[int] = WeakKeyDict()
 """How many operations of each graph took their seed from their number."""
 
 

@@ -20,6 +20,7 @@ from berth.crc32c import crc32c, unmask
 from berth.dtypes import string
 from berth.errors import DataLossError, InvalidArgumentError, explain
 from berth.file_errors import naming
+from berth.finalizers import Finalizer
 from berth.train.checkpoints.bundle_index import BundleIndex
 from berth.train.checkpoints.protos import BundleEntryProto, Endianness
 from berth.train.checkpoints.tensor_bytes import ChecksumError, decode_strings
@@ -42,6 +43,7 @@ class BundleReader(BundleIndex):
 
     def __init__(self, prefix: str | os.PathLike[str]) -> None:
         self._files: dict[int, tuple[int, int]] = {}
+        Finalizer(self, _close, self._files)
         self._lock = threading.Lock()
         super().__init__(prefix)
 
@@ -205,8 +207,7 @@ class BundleReader(BundleIndex):
 
     def close(self) -> None:
         """Close the data files."""
-        while self._files:
-            os.close(self._files.popitem()[1][0])
+        _close(self._files)
 
     def __enter__(self) -> BundleReader:
         return self
@@ -214,4 +215,7 @@ class BundleReader(BundleIndex):
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    __del__ = close
+
+def _close(files: dict[Any, Any]) -> None:
+    while files:
+        os.close(files.popitem()[1][0])
