@@ -26,7 +26,7 @@ V1 = "compat.v1"
 ROOTS = ("berth", "berth.compat.v1", "berth.compat.v1.nn", "berth.test")
 LAZY = (
     *("berth.data.", "berth.layers.", "berth.summary.", "berth.train."),
-    "berth.session.test_case",
+    *("berth.ops.lists.", "berth.session.test_case"),
 )
 """What `ROOTS` import when a name is first used: most programs need few of these."""
 

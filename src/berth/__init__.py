@@ -40,6 +40,7 @@ from berth.dtypes import (
     uint16,
     uint32,
     uint64,
+    variant,
 )
 from berth.dtypes import bool_ as bool
 from berth.eager.mode import executing_eagerly, init_scope
@@ -198,6 +199,8 @@ __all__ = [
     "OptionalSpec",
     "RegisterGradient",
     "Tensor",
+    "TensorArray",
+    "TensorArraySpec",
     "TensorShape",
     "TensorSpec",
     "TypeSpec",
@@ -389,6 +392,7 @@ __all__ = [
     "unravel_index",
     "unstack",
     "variable_creator_scope",
+    "variant",
     "where",
     "while_loop",
     "why",
@@ -399,10 +403,14 @@ __all__ = [
 
 _LAZY_NAMES: _LazyNames = {
     "OptionalSpec": ("berth.data.structure", "OptionalSpec"),
+    "TensorArray": ("berth.ops.lists.tensor_array", "TensorArray"),
+    "TensorArraySpec": ("berth.ops.lists.tensor_array", "TensorArraySpec"),
 }
 
 if TYPE_CHECKING:
     from berth.data.structure import OptionalSpec as OptionalSpec
+    from berth.ops.lists.tensor_array import TensorArray as TensorArray
+    from berth.ops.lists.tensor_array import TensorArraySpec as TensorArraySpec
 # --- end
 
 if TYPE_CHECKING:

@@ -36,6 +36,7 @@ __all__ = [
     "uint32",
     "uint64",
     "uint8",
+    "variant",
 ]
 
 
@@ -47,6 +48,7 @@ class DType:
         "as_numpy_dtype",
         "base_dtype",
         "enum_name",
+        "is_object",
         "is_ref",
         "itemsize",
         "kind",
@@ -64,7 +66,9 @@ class DType:
         self.np_dtype = np.dtype(scalar)
         self.itemsize = self.np_dtype.itemsize
         self.kind = kind
-        """f, i, u, b, c as in NumPy; S for strings, R for handles of variables."""
+        """f, i, u, b, c as in NumPy; S for strings, R for handles, V for variants: lists."""
+        self.is_object = kind in "SV"
+        """Whether the elements are Python objects, in the memory of the host."""
         self.base_dtype = self
         self.is_ref = False
         self.ref: DType = self
@@ -77,7 +81,7 @@ class DType:
     @property
     def size(self) -> int:
         """How many bytes an element takes; 1 for strings and handles, as in TensorFlow."""
-        return 1 if self.kind in "SR" else self.itemsize
+        return 1 if self.kind in "SRV" else self.itemsize
 
     @property
     def is_floating(self) -> bool:
@@ -175,6 +179,7 @@ complex128 = _make("complex128", "complex128", np.complex128, "c")
 half, double = float16, float64
 string = _make("string", "string", object, "S")
 resource = _make("resource", "resource", np.object_, "R")
+variant = _make("variant", "variant", np.object_, "V")
 globals()["bool"] = bool_  # TensorFlow's name for it, which is Python's too
 
 for _name in set(__all__) - {"DType", "as_dtype", "bool"}:
@@ -186,7 +191,7 @@ INTEGERS = (int8, int16, int32, int64, uint8, uint16, uint32, uint64)
 REAL = FLOATING + INTEGERS
 COMPLEX = (complex64, complex128)
 NUMBERS = REAL + COMPLEX
-ALL = (*NUMBERS, bool_, string, resource)
+ALL = (*NUMBERS, bool_, string, resource, variant)
 
 _BY_NAME = {dtype.name: dtype for base in ALL for dtype in (base, base.ref)}
 _BY_NAME |= {"half": float16, "float": float32, "double": float64}

@@ -14,6 +14,7 @@ import numpy as np
 from berth import dtypes
 from berth.graph.graph import Graph
 from berth.ops.convert import dtype_of
+from berth.ops.lists.list_value import ListValue
 from berth.ops.opdef import CATALOGUE, OpDef
 from berth.ops.shape import Dims, TensorShape
 from berth.ops.state.variables import HANDLE, VARIABLE
@@ -57,6 +58,13 @@ def text(*words: str) -> np.ndarray[Any, Any]:
     return np.array([word.encode() for word in words], object)
 
 
+def tensor_list(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Make a list of tensors, of the rows of an array."""
+    made = np.empty((), object)
+    made[()] = ListValue.of(list(rows), dtype_of(rows), rows.shape[1:])
+    return made
+
+
 LARGE = sample("f", (2**18,))
 NAMES: dict[str, Any] = {
     **LAYER_NAMES,
@@ -66,6 +74,7 @@ NAMES: dict[str, Any] = {
     "i": i,  # int32 vector of these elements: i(0, 1)
     "at": at,  # int32 scalar: at(-1)
     "ints": lambda values: np.array(values, np.int32),  # int32 matrix: ints([[0, 1], [2, 3]])
+    "tensor_list": tensor_list,
     "text": text,
     "truth": sample(bool, (3, 4)),
     "pairs": np.array([[0, 1], [1, 2], [1, 2]], np.int32),  # indices of a matrix

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from berth.blocks import Block, FunctionBlock, Use
-from berth.dtypes import bool_, resource
+from berth.dtypes import bool_, resource, variant
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
@@ -101,9 +101,9 @@ def _share_shape(tensor: Any, grad: Any) -> None:
 
 
 def is_differentiable(tensor: Any) -> bool:
-    """Tell whether a tensor's type is differentiable: floating-point or complex."""
+    """Tell whether a tensor's type is differentiable: floating-point, complex, or a list."""
     dtype = tensor.dtype.base_dtype
-    return bool(dtype.is_floating or dtype.is_complex)
+    return bool(dtype.is_floating or dtype.is_complex or dtype is variant)
 
 
 def component(value: Any) -> Any:

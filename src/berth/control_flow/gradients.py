@@ -32,6 +32,7 @@ from berth.graph.tensor import SymbolicTensor
 from berth.ops.arrays.filling import zeros, zeros_like
 from berth.ops.arrays.indexed_slices import as_dense
 from berth.ops.builder import current
+from berth.ops.elementwise.add_n import add_n
 from berth.ops.flow.calls import CASE, CHOICES, FOR_EACH, IF, LOOPS
 from berth.ops.gradient import RecordedOp, gradient, takes_none
 from berth.ops.opdef import variable_of
@@ -62,7 +63,7 @@ class _BackwardSubgraph:
             symbol = graph.add_input(output.dtype.base_dtype, output.dims, "grad")
             self.symbols[number] = symbol
             known = starts.get(id(output))
-            starts[id(output)] = symbol if known is None else known + symbol
+            starts[id(output)] = symbol if known is None else add_n([known, symbol])
             targets.append(output)
         sources = self._sources()
         tensors = [tensor for _, tensor in sources]
@@ -74,7 +75,7 @@ class _BackwardSubgraph:
             if grad is not None:
                 grad = graph.convert(as_dense(grad))
                 known = self.grads.get(position)
-                total: Any = grad if known is None else known + grad
+                total: Any = grad if known is None else add_n([known, grad])
                 self.grads[position] = total
 
     def _sources(self) -> list[tuple[int, SymbolicTensor]]:
@@ -251,7 +252,9 @@ class _BackwardLoop:
         for k in self._variables:
             grad = grads.get(self._first + k)
             following.append(zeros_like(symbols[k]) if grad is None else grad)
-        added: list[Any] = [symbol + grads[position] for position, symbol in sums.items()]
+        added: list[Any] = [
+            add_n([symbol, grads[position]]) for position, symbol in sums.items()
+        ]
         return [*following, *added, *(grads[position] for position in in_rows)]
 
     def _take_histories(self) -> list[int]:

@@ -109,7 +109,9 @@ def _loop_now(cond: Function, body: Function, loop_vars: Any, most: Any) -> Any:
         variables = _as_many(body(*variables), loop_vars)
         count += 1
     here: Any = current()
-    return map_structure(here.convert, variables, expand_composites=True)
+    return map_structure(
+        lambda leaf: leaf if is_composite(leaf) else here.convert(leaf), variables
+    )
 
 
 def _as_many(result: Any, loop_vars: Any) -> Any:

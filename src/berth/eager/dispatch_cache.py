@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from berth.devices.device import Device
-from berth.dtypes import DType, string
+from berth.dtypes import DType
 from berth.eager.conversion import Converter
 from berth.eager.execution import Execution
 from berth.eager.tensor import EagerTensor
@@ -148,7 +148,7 @@ def hashable(key: Any) -> Key | None:
 def _host_bytes(tensor: EagerTensor) -> bytes | None:
     """Return the value of a shape or an axis, unless it is too much to compare."""
     host = tensor.value
-    if host.nbytes > _MAX_HOST_BYTES or tensor.dtype is string:
+    if host.nbytes > _MAX_HOST_BYTES or tensor.dtype.is_object:
         return None
     return host.tobytes()
 

@@ -11,6 +11,7 @@ from berth.functions.runtime import FunctionRuntime
 from berth.graph.func_graph import FuncGraph
 from berth.graph.nest import flatten, map_structure
 from berth.graph.tensor import SymbolicTensor
+from berth.ops.elementwise.add_n import add_n
 
 
 def tensors_of(structure: Any) -> list[SymbolicTensor]:
@@ -61,7 +62,7 @@ class Backward:
                     continue
                 symbol = self.graph.add_input(output.dtype, output.dims, "grad")
                 seeds[id(output)] = (
-                    symbol if id(output) not in seeds else seeds[id(output)] + symbol
+                    symbol if id(output) not in seeds else add_n([seeds[id(output)], symbol])
                 )
             found = backpropagate(
                 between(sources, [o for o in outputs if is_differentiable(o)], []),

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 
-from berth.dtypes import string
 from berth.plan.plan import Plan, Stage, Step, Storage, Value
 
 AT_LEAST = 2**16
@@ -39,7 +38,7 @@ def _can_slice(step: Step) -> bool:
     if step.op.definition.elementwise is None or step.is_known:
         return False
     dims = step.outputs[0].dims
-    if math.prod(dims) < AT_LEAST or step.outputs[0].dtype is string:
+    if math.prod(dims) < AT_LEAST or step.outputs[0].dtype.is_object:
         return False
     return all(value.dims == dims or math.prod(value.dims) == 1 for value in step.inputs)
 

@@ -147,14 +147,14 @@ def _find_homes(plan: Plan) -> None:
     for step in plan.steps:
         for value in step.outputs:
             value.nbytes = value_bytes(value)
-            if value.dtype is string and value.storage is Storage.WORKSPACE:
+            if value.dtype.is_object and value.storage is Storage.WORKSPACE:
                 value.storage = Storage.OBJECTS
         for member in step.members:
             member.outputs[0].nbytes = value_bytes(member.outputs[0])
     for copy in plan.copies():
         copy.target.nbytes = value_bytes(copy.target)
         copy.target.storage = (
-            Storage.OBJECTS if copy.target.dtype is string else Storage.WORKSPACE
+            Storage.OBJECTS if copy.target.dtype.is_object else Storage.WORKSPACE
         )
     for given in (*plan.feeds, *plan.sources):
         if given is not None:

@@ -20,7 +20,6 @@ import numpy as np
 
 from berth.backends.base import Array, Stream
 from berth.devices.device import Device
-from berth.dtypes import string
 from berth.graph.operation import Operation
 from berth.ops.dispatch import bind
 from berth.ops.opdef import Access, Call, Launch, Source
@@ -109,7 +108,7 @@ class Binding:
     def _find_late(self) -> set[Value]:
         plan = self.plan
         fed = {
-            v for v in plan.feeds if v is not None and (v.nbytes >= LARGE or v.dtype is string)
+            v for v in plan.feeds if v is not None and (v.nbytes >= LARGE or v.dtype.is_object)
         }
         return fed | {v.root for v in plan.fetches if v.root.storage is Storage.FETCH}
 

@@ -18,7 +18,7 @@ from berth.backends.base import Array
 from berth.callsite import mark_caller
 from berth.devices.device import Device
 from berth.devices.out_of_memory import allocate_tensor
-from berth.dtypes import DType, string
+from berth.dtypes import DType
 from berth.errors import ResourceExhaustedError
 from berth.fp_errors import ignore_fp_errors
 from berth.memory.buffer import Holder
@@ -31,7 +31,7 @@ from berth.run.threads import Pool
 
 def is_small(device: Device, dtype: DType, dims: Known) -> bool:
     """Tell whether an array is on the host, in memory that NumPy allocates."""
-    return device.is_host and (dtype is string or dtype.itemsize * math.prod(dims) < LARGE)
+    return device.is_host and (dtype.is_object or dtype.itemsize * math.prod(dims) < LARGE)
 
 
 def new_array(

@@ -274,7 +274,7 @@ class _Progress:
                     # A copy: plans outlive what the caller may change.
                     self._values[tensor] = frozen(self._have[tensor])
             deciding = [op.inputs[k] for k in op.definition.shape_inputs]
-            if deciding and all(tensor in self._have for tensor in deciding):
+            if deciding and all(t in self._have or t.value is not None for t in deciding):
                 self._infer(op)
 
     def _infer(self, op: Operation) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from berth.backends.base import Array
 from berth.devices.device import Device
 from berth.devices.out_of_memory import allocate_tensor
-from berth.dtypes import DType, as_dtype, resource, string
+from berth.dtypes import DType, as_dtype, resource
 from berth.errors import FailedPreconditionError
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
@@ -87,7 +87,7 @@ class SessionState:
             return self._memories.setdefault(op, {})
 
     def _allocate(self, op: Operation, device: int, dims: Known, dtype: DType) -> Array:
-        if dtype is string:
+        if dtype.is_object:
             return np.empty(dims, object)
         target = self._devices[device]
         holder = Holder(op.name, op.type, op.where)

@@ -48,6 +48,7 @@ from berth.dtypes import (
     uint16,
     uint32,
     uint64,
+    variant,
 )
 from berth.dtypes import bool_ as bool
 from berth.eager.mode import executing_eagerly
@@ -425,6 +426,8 @@ __all__ = [
     "SummaryMetadata",
     "TFRecordReader",
     "Tensor",
+    "TensorArray",
+    "TensorArraySpec",
     "TensorShape",
     "TensorSpec",
     "TextLineReader",
@@ -785,6 +788,7 @@ __all__ = [
     "variable_scope",
     "variables_initializer",
     "variance_scaling_initializer",
+    "variant",
     "verify_tensor_all_finite",
     "where",
     "where_v2",
@@ -818,6 +822,8 @@ _LAZY_NAMES: _LazyNames = {
     "Summary": ("berth.summary.messages", "Summary"),
     "SummaryMetadata": ("berth.summary.messages", "SummaryMetadata"),
     "TFRecordReader": ("berth.data.readers", "TFRecordReader"),
+    "TensorArray": ("berth.ops.lists.tensor_array", "TensorArray"),
+    "TensorArraySpec": ("berth.ops.lists.tensor_array", "TensorArraySpec"),
     "TextLineReader": ("berth.data.readers", "TextLineReader"),
     "WholeFileReader": ("berth.data.readers", "WholeFileReader"),
     "decode_csv": ("berth.data.decode_ops", "decode_csv_v1"),
@@ -860,6 +866,8 @@ if TYPE_CHECKING:
     from berth.data.readers import TFRecordReader as TFRecordReader
     from berth.data.readers import WholeFileReader as WholeFileReader
     from berth.data.structure import OptionalSpec as OptionalSpec
+    from berth.ops.lists.tensor_array import TensorArray as TensorArray
+    from berth.ops.lists.tensor_array import TensorArraySpec as TensorArraySpec
     from berth.summary.messages import Event as Event
     from berth.summary.messages import HistogramProto as HistogramProto
     from berth.summary.messages import LogMessage as LogMessage

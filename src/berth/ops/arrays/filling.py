@@ -18,6 +18,7 @@ from berth.dtypes import (
     int32,
     int64,
     string,
+    variant,
 )
 from berth.ops import reductions
 from berth.ops.arrays.array import constant, reshape
@@ -27,6 +28,7 @@ from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, is_integer, is_tensor, scope
 from berth.ops.elementwise.casting import cast
 from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.lists.list_value import ListValue, zeros_like_list
 from berth.ops.opdef import (
     NOT_DIFFERENTIABLE,
     Attrs,
@@ -157,6 +159,8 @@ def _plain_dims(shape: Any) -> tuple[int, ...] | None:
 
 def _bind_zeros_like(launch: Launch) -> Call:
     out = launch.outputs[0]
+    if out.dtype.kind == "O" and out.ndim == 0 and isinstance(launch.inputs[0][()], ListValue):
+        return zeros_like_list, (launch.inputs[0], out)
     return out.fill, (b"" if out.dtype.kind == "O" else 0,)
 
 
@@ -184,7 +188,7 @@ def zeros_like(
     with scope("zeros_like", name) as inner:
         tensor = convert(tensor, None, "tensor")
         wanted = tensor.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
-        if optimize and is_known(tensor.dims):
+        if optimize and is_known(tensor.dims) and wanted is not variant:
             return zeros(TensorShape(tensor.dims), wanted, name=inner)
         if wanted is tensor.dtype.base_dtype:
             return apply(ZEROS_LIKE, (tensor,), {}, inner)

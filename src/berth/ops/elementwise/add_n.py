@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from berth.dtypes import NUMBERS, as_dtype
+from berth.dtypes import NUMBERS, as_dtype, variant
 from berth.ops.arrays.array import identity
 from berth.ops.builder import apply
 from berth.ops.compose import convert_like, is_tensor, type_of
 from berth.ops.gradient import RecordedOp, gradient
-from berth.ops.opdef import Attrs, Call, Launch, OpDef, OutputType, Typed, all_devices
+from berth.ops.lists.list_value import sum_lists
+from berth.ops.opdef import (
+    Attrs,
+    Call,
+    Launch,
+    OpDef,
+    OutputType,
+    Typed,
+    all_devices,
+    host_only,
+)
 from berth.ops.rules import merge_all
 from berth.ops.shape import bracketed, merge, read_dims
 from berth.ops.types import ShapeLike, Tensor, TensorList
@@ -28,6 +38,8 @@ def _sum_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
 
 
 def _bind_add_n(launch: Launch) -> Call:
+    if launch.outputs[0].dtype == object:
+        return sum_lists, (tuple(launch.inputs), launch.outputs[0])
     if len(launch.inputs) == 1:
         return launch.xp.copyto, (launch.outputs[0], launch.inputs[0])
     if len(launch.inputs) == 2:
@@ -45,8 +57,8 @@ ADD_N = OpDef(
     "AddN",
     "inputs:T*",
     _sum_type,
-    types={"T": NUMBERS},
-    kernels=all_devices(_bind_add_n, NUMBERS),
+    types={"T": (*NUMBERS, variant)},
+    kernels=(*all_devices(_bind_add_n, NUMBERS), *host_only(_bind_add_n, (variant,))),
     samples=("f(2, 3), f(2, 3)",),
     large_samples=("large, large, large",),
 )
