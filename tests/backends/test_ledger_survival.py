@@ -292,21 +292,30 @@ def test_listing_leaves_out_corrupt_ledgers(directory, open_ledger):
     Path(bad).unlink()
 
 
+@pytest.mark.parametrize("what", ["file removed", "file moved", "directory moved"])
 def test_newcomer_refuses_a_file_that_was_removed_while_in_use(
-    directory, worker, open_ledger, monkeypatch
+    directory, worker, open_ledger, monkeypatch, what
 ):
     """It cannot know what the others hold, so it takes nothing; when they ended, it may."""
     monkeypatch.setattr(ledger_removed, "_PATIENCE", 0.1)
     inside = worker()
     inside("reserve", 0, 2**20)
     [path] = directory.glob("*.ledger")
-    path.unlink()
+    elsewhere = directory.with_name("elsewhere")
+    if what == "file removed":
+        path.unlink()
+    elif what == "file moved":
+        elsewhere.mkdir()
+        path.rename(elsewhere / path.name)
+    else:
+        directory.rename(elsewhere)
+        directory.mkdir(0o700)
     with pytest.raises(LedgerError) as error:
         open_ledger()
     pid = inside.process.pid
     assert str(error.value).startswith(
-        f"Cannot use the ledger of simulated GPUs {path}: it was removed while it is in use by "
-        f"process {pid} ("
+        f"Cannot use the ledger of simulated GPUs {path}: it was removed or moved while it is in "
+        f"use by process {pid} ("
     )
     assert not list(directory.glob("*.ledger"))
     inside.kill()

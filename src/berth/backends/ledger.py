@@ -62,7 +62,7 @@ _Key = tuple[int, int, str]
 class Ledger:
     """The share of this process in a simulated machine. Get one from `Ledger.open`."""
 
-    def __init__(self, key: _Key, table: Table) -> None:
+    def __init__(self, key: _Key, path: Path, table: Table) -> None:
         self.machine = table.layout.machine
         self.capacities = table.layout.capacities
         self._key = key
@@ -72,7 +72,7 @@ class Ledger:
         self._owed: list[tuple[int, int, Hashable]] = []
         """What is released, and has yet to leave the row."""
         self._row = Row(table.layout)
-        self._note = Note.of_this_process()
+        self._note = Note.of_this_process(path)
         self._ended = f"The ledger of {self.machine} is closed."
 
     @staticmethod
@@ -339,7 +339,7 @@ def _open(layout: Layout, directory: _Directory, parent_pid: int | None) -> Ledg
     if ledger is None:
         table = open_shared(path, layout) if can_share() else Table(layout)
         try:
-            ledger = Ledger(key, table)
+            ledger = Ledger(key, path, table)
             ledger._at_table(ledger._join)
         except BaseException:
             table.abandon()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import binascii
 import json
 import os
 import shlex
 import sys
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from berth.backends.base import ProcessInfo
@@ -58,15 +60,18 @@ class Note(NamedTuple):
     """What a process reports of itself, and of cards."""
 
     pid: int
+    place: str
+    """Where the ledger was when the process joined it (`place_of`)."""
     user: str
     command: str
     since: float
     cards: dict[int, Terms]
 
     @staticmethod
-    def of_this_process() -> Note:
+    def of_this_process(path: Path) -> Note:
+        place = place_of(path)
         command = _cut(shlex.join(_words()), 600)
-        return Note(os.getpid(), _cut(_user(), 200), command, round(time.time(), 3), {})
+        return Note(os.getpid(), place, _cut(_user(), 200), command, round(time.time(), 3), {})
 
     def write(self, table: Table) -> None:
         """Put the note in our slot."""
@@ -83,12 +88,23 @@ class Note(NamedTuple):
                     "command": str(command),
                     "since": float(since),
                     "cards": dict(cards),
-                }:
+                } as found:
+                    place = str(found.get("place", ""))
                     announced = {int(card): _terms(terms) for card, terms in cards.items()}
-                    return Note(pid, user, command, since, announced)
+                    return Note(pid, place, user, command, since, announced)
         except (ValueError, RecursionError):
             pass
         raise table.refusal(f"the note of slot {slot} cannot be read")
+
+
+def place_of(path: Path) -> str:
+    """Return a path, as a short text that fits a note."""
+    return f"{binascii.crc32(os.fsencode(os.path.realpath(path))):08x}"
+
+
+def beginning_of_note(pid: int, place: str) -> bytes:
+    """Return the first bytes of the note of a process that joined a ledger at a place."""
+    return _encode({"pid": pid, "place": place})[:-1]
 
 
 def _words() -> list[str]:

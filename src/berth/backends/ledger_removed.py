@@ -1,8 +1,9 @@
-"""Ledgers that were removed while processes use them, which a newcomer has to know of.
+"""Ledgers that were removed or moved while processes use them, which a newcomer has to know of.
 
 Nothing leads to such a file any more, but a process that uses it still maps it, and Linux tells
 of the mappings of a user's processes. Without a look there, the next process would make a new
-file, and give away memory that is held.
+file, and give away memory that is held. That a file was moved is seen by the notes in it, which
+say where it was when the process joined.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from berth.backends.ledger_locks import command_of, locked_inodes
+from berth.backends.ledger_notes import beginning_of_note, place_of
 from berth.errors import LedgerError, explain
 
 _PATIENCE = 2.0
@@ -39,24 +41,38 @@ def users_of_removed(path: Path) -> list[int]:
     known = _known.get(path, frozenset()) & locked
     if not locked - known - {entry.inode() for entry in os.scandir(path.parent)}:
         return []  # at a hundredth of the cost
-    mark = f" {os.path.realpath(path.parent)}/{path.name} (deleted)\n".encode()
     found = []
     with suppress(OSError):  # not Linux
         for entry in os.scandir("/proc"):
             with suppress(OSError):  # just ended, or another user's
                 if entry.name.isdigit() and entry.stat().st_uid == os.geteuid():
-                    maps = Path(entry.path, "maps").read_bytes()
-                    if mark in maps:
-                        found.append(int(entry.name))
+                    pid = int(entry.name)
+                    if _maps_removed(pid, path):
+                        found.append(pid)
     _known[path] = known if found else locked
     return found
+
+
+def _maps_removed(pid: int, path: Path) -> bool:
+    """Tell whether a process maps a file that was at a path, and is there no more."""
+    was_at = os.fsencode(f"{os.path.realpath(path.parent)}/{path.name}")
+    name = os.fsencode(f"/{path.name}")
+    for line in Path(f"/proc/{pid}/maps").read_bytes().splitlines():
+        _, slash, rest = line.partition(b"/")
+        if slash + rest == was_at + b" (deleted)":
+            return True
+        if rest.endswith(name[1:]) and (slash + rest).endswith(name):
+            content = Path(os.fsdecode(slash + rest)).read_bytes()
+            if slash + rest != was_at and beginning_of_note(pid, place_of(path)) in content:
+                return True
+    return False
 
 
 def _message(path: Path, pids: list[int]) -> str:
     named = ", ".join(f"process {pid} ({command_of(pid)})" for pid in pids)
     return explain(
-        f"Cannot use the ledger of simulated GPUs {path}: it was removed while it is in use by "
-        f"{named}, and what is held there cannot be seen.",
+        f"Cannot use the ledger of simulated GPUs {path}: it was removed or moved while "
+        f"it is in use by {named}, and what is held there cannot be seen.",
         "End that program, or wait until it ends.",
         "If a service cleans that directory, BERTH_LEDGER_DIR names another place.",
     )
