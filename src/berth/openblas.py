@@ -23,11 +23,14 @@ _TYPES: dict[str, np.dtype[Any]] = {
 }
 
 
-def numpy_libraries() -> Iterator[ctypes.CDLL]:
-    """Open the OpenBLAS that NumPy's wheel comes with, if it comes with one."""
+def numpy_libraries(kind: type[ctypes.CDLL] = ctypes.CDLL) -> Iterator[ctypes.CDLL]:
+    """Open the OpenBLAS that NumPy's wheel comes with, if it comes with one.
+
+    Functions of a `ctypes.PyDLL` keep the interpreter's lock.
+    """
     folder = Path(np.__file__).parent.with_name("numpy.libs")
     for path in sorted(folder.glob("*openblas*")):
-        yield ctypes.CDLL(str(path))
+        yield kind(str(path))
 
 
 @lru_cache(maxsize=1)

@@ -81,9 +81,9 @@ def test_both_ends_of_a_copy_are_kept(plan):
 
 def test_large_fetch_is_not_in_the_workspace(plan):
     with tf.device("/cpu:0"):
-        x = tf.placeholder(tf.float32, [300, 300])
+        x = tf.placeholder(tf.float32, [400, 400])
         y = tf.matmul(x, x)
-    made = plan(y, {x: np.ones((300, 300))})
+    made = plan(y, {x: np.ones((400, 400))})
 
     assert made.fetches[0].storage is Storage.FETCH
     assert made.workspace_bytes == {}

@@ -21,7 +21,7 @@ from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
 from berth.ops.evaluate import evaluate
 from berth.ops.opdef import Access
-from berth.plan.layout import LARGE
+from berth.plan.layout import LARGE_FEED
 from berth.plan.plan import Plan, Step, Storage, Value
 
 Feeds = Mapping[SymbolicTensor, np.ndarray]
@@ -260,7 +260,7 @@ def _lives(plan: Plan, device: int, order: Sequence[Step]) -> list[Life]:
     start: dict[Value, int] = {}
     end: dict[Value, int] = {}
     copies = plan.copies()
-    small = [v for v in plan.feeds if v is not None and v.nbytes < LARGE]
+    small = [v for v in plan.feeds if v is not None and v.nbytes < LARGE_FEED]
     lasting = small + [copy.target for copy in copies]
     for value in lasting:
         start[value], end[value] = -1, END

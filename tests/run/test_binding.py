@@ -9,13 +9,13 @@ import pytest
 
 import berth.compat.v1 as tf
 from berth.errors import FailedPreconditionError, InvalidArgumentError, OutOfMemoryError
-from berth.plan.layout import LARGE
+from berth.plan.layout import LARGE_FEED
 from berth.run.binding import Binding
 from berth.run.executor import Executor
 from berth.run.transfers import download, transfer, upload
 
 CPU, FIRST, SECOND = 0, 1, 2
-N_LARGE = LARGE // 4
+N_LARGE = LARGE_FEED // 4
 
 
 @pytest.fixture

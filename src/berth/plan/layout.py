@@ -30,7 +30,10 @@ from berth.plan.plan import Plan, Step, Storage, Value
 
 ALIGNMENT = 64
 LARGE = 2**16
-"""From so many bytes on, feeds and fetches are used where they are, and not copied."""
+"""From so many bytes on, fetches are written where the caller gets them, and not copied."""
+LARGE_FEED = 2**19
+"""From so many bytes on, feeds are used where they are: binding the calls that read them again
+takes as long as copying so much."""
 IN_PLACE = 2**14
 """From so many bytes on, a step writes over its input: NumPy takes longer to see that this
 is safe than to write a small array elsewhere."""
@@ -265,7 +268,7 @@ class _Workspace:
 def _shared_with_others(plan: Plan, device: int) -> list[Value]:
     """List what others write: small feeds, and copies that come in."""
     feeds = [v for v in plan.feeds if v is not None and v.device == device]
-    small = [v for v in feeds if v.nbytes < LARGE and v.dtype is not string]
+    small = [v for v in feeds if v.nbytes < LARGE_FEED and v.dtype is not string]
     targets = [copy.target for copy in plan.copies() if copy.target.device == device]
     return small + [target for target in targets if target.storage is Storage.WORKSPACE]
 

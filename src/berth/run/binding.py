@@ -23,7 +23,7 @@ from berth.devices.device import Device
 from berth.graph.operation import Operation
 from berth.ops.dispatch import bind
 from berth.ops.opdef import Access, Call, Launch, Source
-from berth.plan.layout import LARGE
+from berth.plan.layout import LARGE_FEED
 from berth.plan.partition import HOST
 from berth.plan.plan import Copy, Plan, Stage, Step, Storage, Value
 from berth.run.fused import FusedCall
@@ -107,9 +107,8 @@ class Binding:
 
     def _find_late(self) -> set[Value]:
         plan = self.plan
-        fed = {
-            v for v in plan.feeds if v is not None and (v.nbytes >= LARGE or v.dtype.is_object)
-        }
+        feeds = [value for value in plan.feeds if value is not None]
+        fed = {v for v in feeds if v.nbytes >= LARGE_FEED or v.dtype.is_object}
         return fed | {v.root for v in plan.fetches if v.root.storage is Storage.FETCH}
 
     def _bind_sources(self) -> None:

@@ -16,6 +16,7 @@ Invariants:
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable
 from functools import lru_cache
@@ -70,7 +71,8 @@ class BlasThreads:
 @lru_cache(maxsize=1)
 def blas_threads() -> BlasThreads | None:
     """Return the threads of NumPy's matrix library, if they can be set."""
-    for library in numpy_libraries():
+    # Calls that keep the interpreter's lock: waiting to get it back would take longer.
+    for library in numpy_libraries(ctypes.PyDLL):
         setters = [getattr(library, name) for name in _SETTERS if hasattr(library, name)]
         getters = [getattr(library, name) for name in _GETTERS if hasattr(library, name)]
         if setters and getters:

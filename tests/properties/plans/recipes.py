@@ -81,7 +81,7 @@ SMALL = Sizes(
     20_000,
 )
 LARGE = Sizes(
-    (307, 401), ((None, 256), (None, 1)), ((), (256,), (277, 256), (70_003,)), 310_000
+    (307, 521), ((None, 256), (None, 1)), ((), (256,), (277, 256), (70_003,)), 310_000
 )
 FLAT = Sizes((70_001, 150_001), ((None,),), ((), (66_000,)), 300_000, FLAT_KINDS)
 """One large shape: chains that are done in slices."""

@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 
 from berth.openblas import gemm_functions
+from berth.ops.dividing import divided
 from berth.ops.opdef import Call, Parts, make_calls
 
 SMALL = 2**18
 """Up to this number of multiplications NumPy is as fast, and BLAS uses one thread by itself."""
 WORTH_A_THREAD = 2**24
 """From this number of multiplications on, a second thread is worth its start."""
+LEAD = 2**21
+"""About how many of them the caller makes while another thread is woken."""
 LARGE_IN_STACK = 2**20
 """From this number of multiplications on, a matrix of a stack is worth a call of its own."""
 
@@ -33,7 +36,7 @@ _SCALARS: dict[Any, Any] = {
 
 
 def product(xp: Any, a: Any, b: Any, out: Any, n_threads: int) -> Call | Parts:
-    """Bind ``out = a @ b`` for some threads: divided by the rows of the result if it is large.
+    """Bind ``out = a @ b`` for some threads: divided by rows or columns if it is large.
 
     BLAS has threads of its own, but they keep a core busy for a while after their work, where
     the next step needs it. So larger products are done by berth's.
@@ -41,15 +44,17 @@ def product(xp: Any, a: Any, b: Any, out: Any, n_threads: int) -> Call | Parts:
     n_products = out.size * a.shape[-1]
     if n_products <= SMALL:
         return xp.matmul, (a, b, out)
-    n_rows = out.shape[-2]
-    if n_threads == 1 or n_products < WORTH_A_THREAD or n_rows < n_threads:
-        call = multiply(xp, a, b, out)
-        return call if n_threads == 1 else Parts([call])
-    share = -(-n_rows // n_threads)
-    calls = [
-        multiply(xp, a[..., part, :], b, out[..., part, :])
-        for part in (slice(n, n + share) for n in range(0, n_rows, share))
-    ]
+    if n_threads == 1:
+        return multiply(xp, a, b, out)
+    if n_products < WORTH_A_THREAD:
+        return Parts([multiply(xp, a, b, out)])
+    n_rows, n_columns = out.shape[-2:]
+    length = max(n_rows, n_columns)
+    parts = divided(length, n_threads, lead=length * LEAD // n_products)
+    if n_rows >= n_columns:
+        calls = [multiply(xp, a[..., part, :], b, out[..., part, :]) for part in parts]
+    else:
+        calls = [multiply(xp, a, b[..., part], out[..., part]) for part in parts]
     return Parts(calls)
 
 

@@ -49,8 +49,8 @@ def adam(xp: Any, variables: Any, grad: Any, scratch: Any, numbers: Any, attrs: 
     beta1_power, beta2_power, lr, beta1, beta2, epsilon = numbers
     alpha = lr * xp.sqrt(1 - beta2_power) / (1 - beta1_power)
     _approach(xp, m, grad, 1 - beta1, t)
-    xp.multiply(grad, grad, u)
-    _approach(xp, v, u, 1 - beta2, t)
+    xp.multiply(grad, grad, t)
+    _approach(xp, v, t, 1 - beta2, t)
     xp.sqrt(v, t)
     xp.add(t, epsilon, t)
     if attrs["use_nesterov"]:
@@ -65,7 +65,7 @@ def adam(xp: Any, variables: Any, grad: Any, scratch: Any, numbers: Any, attrs: 
 
 
 def _approach(xp: Any, average: Any, value: Any, rate: Any, t: Any) -> None:
-    """``average += (value - average) * rate``."""
+    """``average += (value - average) * rate``; the value may be `t`."""
     xp.subtract(value, average, t)
     xp.multiply(t, rate, t)
     xp.add(average, t, average)

@@ -18,6 +18,7 @@ import numpy as np
 from berth.dtypes import FLOATING, DType
 from berth.errors import InvalidArgumentError
 from berth.ops.arguments import Argument, read_arguments
+from berth.ops.dividing import divided
 from berth.ops.opdef import (
     NOT_DIFFERENTIABLE,
     Access,
@@ -38,10 +39,12 @@ from berth.ops.shape import Dims, bracketed
 from berth.ops.state.variables import Write, check_type_of_update, dims_behind, written_type
 from berth.ops.training.rules import Rule
 
-SLICE = 2**15
-"""How many elements are updated at a time."""
-FEW = 2**16
+SLICE = 2**17
+"""How many elements are updated at a time: with fewer, threads meet at Python's lock."""
+FEW = 2**17
 """Up to so many elements, one thread does it all."""
+LEAD = 2**14
+"""About how many elements the caller updates while another thread is woken."""
 
 
 class Update(NamedTuple):
@@ -154,7 +157,7 @@ def _bind_dense(form: _Form) -> Bind:
         if not n_elements:
             return None
         calls: list[Call] = []
-        for part, own in zip(_divided(n_elements, len(scratch)), scratch, strict=True):
+        for part, own in zip(_divided(n_elements, len(scratch)), scratch, strict=False):
             common = launch.xp, form.rule, numbers, launch.attrs
             calls.append((_update_slices, (*common, [_cut(arrays, own, k) for k in part])))
         return calls[0] if len(calls) == 1 else Parts(calls)
@@ -164,9 +167,9 @@ def _bind_dense(form: _Form) -> Bind:
 
 def _divided(n_elements: int, n_parts: int) -> Iterator[list[slice]]:
     """Yield the slices of each thread."""
-    every = [slice(k, min(k + SLICE, n_elements)) for k in range(0, n_elements, SLICE)]
-    for part in range(n_parts):
-        yield every[part::n_parts]
+    for share in divided(n_elements, n_parts, LEAD):
+        starts = range(share.start, share.stop, SLICE)
+        yield [slice(start, min(start + SLICE, share.stop)) for start in starts]
 
 
 def _cut(arrays: Sequence[Any], scratch: Any, where: slice) -> tuple[Any, Any, Any]:
