@@ -23,10 +23,14 @@ SOURCES = Path(berth.__file__).parent
 BEGIN = "# --- written by dev/make_api.py: make api\n# isort: split"
 END = "# --- end"
 V1 = "compat.v1"
-ROOTS = ("berth", "berth.compat.v1", "berth.compat.v1.nn", "berth.test")
+ROOTS = (
+    *("berth", "berth.math", "berth.compat.v1", "berth.compat.v1.math", "berth.compat.v1.nn"),
+    "berth.test",
+)
 LAZY = (
     *("berth.data.", "berth.layers.", "berth.summary.", "berth.train."),
-    *("berth.ops.lists.", "berth.session.test_case"),
+    *("berth.ops.lists.", "berth.ops.lookup.", "berth.ops.signal.", "berth.ops.special."),
+    *("berth.ops.text.", "berth.eager.random_generator", "berth.session.test_case"),
 )
 """What `ROOTS` import when a name is first used: most programs need few of these."""
 

@@ -264,6 +264,7 @@ __all__ = [
     "expand_dims",
     "expect_device",
     "eye",
+    "fftnd",
     "fill",
     "float16",
     "float32",
@@ -285,11 +286,13 @@ __all__ = [
     "histogram_fixed_width",
     "identity",
     "identity_n",
+    "ifftnd",
     "init_scope",
     "int16",
     "int32",
     "int64",
     "int8",
+    "irfftnd",
     "is_tensor",
     "less",
     "less_equal",
@@ -339,6 +342,7 @@ __all__ = [
     "resource",
     "reverse",
     "reverse_sequence",
+    "rfftnd",
     "roll",
     "round",
     "saturate_cast",
@@ -405,12 +409,20 @@ _LAZY_NAMES: _LazyNames = {
     "OptionalSpec": ("berth.data.structure", "OptionalSpec"),
     "TensorArray": ("berth.ops.lists.tensor_array", "TensorArray"),
     "TensorArraySpec": ("berth.ops.lists.tensor_array", "TensorArraySpec"),
+    "fftnd": ("berth.ops.signal.any_axes", "fftnd"),
+    "ifftnd": ("berth.ops.signal.any_axes", "ifftnd"),
+    "irfftnd": ("berth.ops.signal.any_axes", "irfftnd"),
+    "rfftnd": ("berth.ops.signal.any_axes", "rfftnd"),
 }
 
 if TYPE_CHECKING:
     from berth.data.structure import OptionalSpec as OptionalSpec
     from berth.ops.lists.tensor_array import TensorArray as TensorArray
     from berth.ops.lists.tensor_array import TensorArraySpec as TensorArraySpec
+    from berth.ops.signal.any_axes import fftnd as fftnd
+    from berth.ops.signal.any_axes import ifftnd as ifftnd
+    from berth.ops.signal.any_axes import irfftnd as irfftnd
+    from berth.ops.signal.any_axes import rfftnd as rfftnd
 # --- end
 
 if TYPE_CHECKING:
@@ -455,6 +467,7 @@ __all__ += [
     "nest",
     "nn",
     "random",
+    "signal",
     "strings",
     "summary",
     "sysconfig",
@@ -476,6 +489,7 @@ _LAZY_MODULES = (
     "nest",
     "nn",
     "random",
+    "signal",
     "strings",
     "summary",
     "sysconfig",

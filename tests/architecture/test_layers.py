@@ -75,6 +75,7 @@ PUBLIC = {
     "nest",
     "nn",
     "random",
+    "signal",
     "strings",
     "sysconfig",
     "test",

@@ -171,6 +171,10 @@ FUNCTIONS = {
     "Atan2": Formula(np.arctan2),
     "Atanh": Formula(np.arctanh, _INSIDE),
     "Cos": Formula(np.cos),
+    "BesselI0": Formula(_each(lambda x: _bessel(0, x))),
+    "BesselI0e": Formula(_each(lambda x: _bessel(0, x) * math.exp(-abs(x)))),
+    "BesselI1": Formula(_each(lambda x: _bessel(1, x))),
+    "BesselI1e": Formula(_each(lambda x: _bessel(1, x) * math.exp(-abs(x)))),
     "Cosh": Formula(np.cosh),
     "Digamma": Formula(_each(_log_gamma_slope), [between(1.6, 6)]),
     "Erf": Formula(_each(math.erf)),
@@ -240,6 +244,16 @@ ACTIVATIONS = {
     "SqrtGrad": _equal_shapes(lambda y, dy: dy / 2 / y),
     "TanhGrad": _equal_shapes(lambda y, dy: dy * (1 - y * y)),
 }
+
+
+def _bessel(order: int, x: float) -> float:
+    """Sum the power series of a modified Bessel function."""
+    terms = (
+        (x / 2) ** (2 * k + order) / math.factorial(k) / math.factorial(k + order)
+        for k in range(60)
+    )
+    return math.fsum(terms)
+
 
 FORMULAS = {**NUMBERS, **QUESTIONS, **FUNCTIONS, **ACTIVATIONS}
 """Of every elementwise operation but Cast, whose formula is the type that it is given."""

@@ -16,6 +16,7 @@ from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
 from berth.graph.tensor_proto import make_ndarray
 from berth.ops.convert import frozen
+from berth.ops.everything import load_all_ops
 from berth.ops.opdef import CATALOGUE, OpDef
 from berth.ops.shape import TensorShape
 from berth.proto.framework import AttrValue, GraphDef, NodeDef, TensorShapeProto
@@ -189,6 +190,8 @@ class _Importer:
 
 
 def _definition(node: NodeDef) -> OpDef:
+    if node.op not in CATALOGUE:
+        load_all_ops()
     found = CATALOGUE.get(node.op)
     if found is None:
         near = did_you_mean(node.op, CATALOGUE)

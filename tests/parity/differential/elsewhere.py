@@ -9,6 +9,12 @@ OWN = ("tf.expect_device", "tf.reset", "tf.simulate", "tf.trim", "tf.why")
 """What TensorFlow does not have."""
 
 GROUPS = {
+    "tests/ops/test_signal.py::test_any_axes_are_numpy_s": (
+        "tf.fftnd",
+        "tf.ifftnd",
+        "tf.irfftnd",
+        "tf.rfftnd",
+    ),
     "tests/data/test_parsing.py::test_features_are_tensorflow_s": (
         "tf.compat.v1.parse_example",
         "tf.compat.v1.parse_single_example",

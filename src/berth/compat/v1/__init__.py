@@ -546,6 +546,9 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fft",
+    "fft2d",
+    "fft3d",
     "fill",
     "float16",
     "float32",
@@ -581,6 +584,9 @@ __all__ = [
     "histogram_fixed_width",
     "identity",
     "identity_n",
+    "ifft",
+    "ifft2d",
+    "ifft3d",
     "imag",
     "import_graph_def",
     "initialize_all_tables",
@@ -828,6 +834,12 @@ _LAZY_NAMES: _LazyNames = {
     "WholeFileReader": ("berth.data.readers", "WholeFileReader"),
     "decode_csv": ("berth.data.decode_ops", "decode_csv_v1"),
     "decode_raw": ("berth.data.decode_ops", "decode_raw_v1"),
+    "fft": ("berth.ops.signal.transforms", "fft"),
+    "fft2d": ("berth.ops.signal.transforms", "fft2d"),
+    "fft3d": ("berth.ops.signal.transforms", "fft3d"),
+    "ifft": ("berth.ops.signal.transforms", "ifft"),
+    "ifft2d": ("berth.ops.signal.transforms", "ifft2d"),
+    "ifft3d": ("berth.ops.signal.transforms", "ifft3d"),
     "matching_files": ("berth.data.file_ops", "matching_files"),
     "parse_example": ("berth.data.parsing", "parse_example_v1"),
     "parse_single_example": ("berth.data.parsing", "parse_single_example_v1"),
@@ -868,6 +880,12 @@ if TYPE_CHECKING:
     from berth.data.structure import OptionalSpec as OptionalSpec
     from berth.ops.lists.tensor_array import TensorArray as TensorArray
     from berth.ops.lists.tensor_array import TensorArraySpec as TensorArraySpec
+    from berth.ops.signal.transforms import fft as fft
+    from berth.ops.signal.transforms import fft2d as fft2d
+    from berth.ops.signal.transforms import fft3d as fft3d
+    from berth.ops.signal.transforms import ifft as ifft
+    from berth.ops.signal.transforms import ifft2d as ifft2d
+    from berth.ops.signal.transforms import ifft3d as ifft3d
     from berth.summary.messages import Event as Event
     from berth.summary.messages import HistogramProto as HistogramProto
     from berth.summary.messages import LogMessage as LogMessage
@@ -887,6 +905,8 @@ if TYPE_CHECKING:
     from berth.compat.v1 import layers as layers
     from berth.compat.v1 import logging as logging
     from berth.compat.v1 import python_io as python_io
+    from berth.compat.v1 import signal as signal
+    from berth.compat.v1 import spectral as spectral
     from berth.compat.v1 import summary as summary
     from berth.compat.v1 import train as train
 
@@ -904,6 +924,8 @@ _LAZY_MODULES = (
     "losses",
     "metrics",
     "python_io",
+    "signal",
+    "spectral",
     "summary",
     "train",
 )
@@ -934,6 +956,8 @@ __all__ += [
     "nn",
     "python_io",
     "random",
+    "signal",
+    "spectral",
     "strings",
     "summary",
     "sysconfig",

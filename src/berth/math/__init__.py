@@ -1,12 +1,16 @@
-"""``tf.math``: arithmetic and its functions, as TensorFlow 1 has them."""
+"""``tf.math``: arithmetic and its functions."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from berth.missing import LazyNames as _LazyNames
 from berth.missing import explain_missing_names as _explain_missing_names
 
 # --- written by dev/make_api.py: make api
 # isort: split
 from berth.ops.arrays.partitions import invert_permutation
-from berth.ops.arrays.sorting import in_top_k_v1 as in_top_k
-from berth.ops.arrays.sorting import top_k
+from berth.ops.arrays.sorting import in_top_k, top_k
 from berth.ops.elementwise.add_n import accumulate_n, add_n
 from berth.ops.elementwise.arithmetic import (
     add,
@@ -84,7 +88,8 @@ from berth.ops.elementwise.unary import (
 )
 from berth.ops.nn.softmax import log_softmax, softmax
 from berth.ops.nn.softplus import log_sigmoid, softplus, softsign
-from berth.ops.reductions.argmax import argmax, argmin
+from berth.ops.reductions.argmax import argmax_v2 as argmax
+from berth.ops.reductions.argmax import argmin_v2 as argmin
 from berth.ops.reductions.cumulative import cumprod, cumsum, cumulative_logsumexp
 from berth.ops.reductions.norms import l2_normalize
 from berth.ops.reductions.reduction import (
@@ -103,10 +108,10 @@ from berth.ops.reductions.segments import (
     segment_prod,
     segment_sum,
 )
-from berth.ops.reductions.statistics import bincount_v1 as bincount
-from berth.ops.reductions.statistics import confusion_matrix_v1 as confusion_matrix
-from berth.ops.reductions.statistics import count_nonzero_v1 as count_nonzero
 from berth.ops.reductions.statistics import (
+    bincount,
+    confusion_matrix,
+    count_nonzero,
     is_non_decreasing,
     is_strictly_increasing,
     reduce_euclidean_norm,
@@ -139,6 +144,10 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bessel_i0",
+    "bessel_i0e",
+    "bessel_i1",
+    "bessel_i1e",
     "bincount",
     "ceil",
     "confusion_matrix",
@@ -246,6 +255,21 @@ __all__ = [
     "zero_fraction",
     "zeta",
 ]
+
+_LAZY_NAMES: _LazyNames = {
+    "bessel_i0": ("berth.ops.special.bessel", "bessel_i0"),
+    "bessel_i0e": ("berth.ops.special.bessel", "bessel_i0e"),
+    "bessel_i1": ("berth.ops.special.bessel", "bessel_i1"),
+    "bessel_i1e": ("berth.ops.special.bessel", "bessel_i1e"),
+}
+
+if TYPE_CHECKING:
+    from berth.ops.special.bessel import bessel_i0 as bessel_i0
+    from berth.ops.special.bessel import bessel_i0e as bessel_i0e
+    from berth.ops.special.bessel import bessel_i1 as bessel_i1
+    from berth.ops.special.bessel import bessel_i1e as bessel_i1e
 # --- end
 
-_explain_missing_names(__name__, __all__)
+__all__ += ["special"]
+
+_explain_missing_names(__name__, __all__, ("special",), _LAZY_NAMES)

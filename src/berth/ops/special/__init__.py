@@ -1,0 +1,1 @@
+"""Special functions: Bessel functions and others that few programs need."""
