@@ -46,6 +46,7 @@ ABOUT = {
     "layers": "layers, losses, metrics",
     "summary": "event files for TensorBoard",
     "train": "optimizers, checkpoints",
+    "distribute": "strategies, replicas",
     "keras": "Keras support",
     "tools": "the berth command",
 }

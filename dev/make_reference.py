@@ -94,6 +94,12 @@ VARIABLES = {
             "run an operation; `berth run --soft`",
         ),
     },
+    "Clusters": {
+        "TF_CONFIG": Variable(
+            "JSON, as TensorFlow's",
+            "the cluster of `MultiWorkerMirroredStrategy`, which may have one worker",
+        ),
+    },
     "Data": {
         "BERTH_SYNTHETIC_DATA": Variable(
             "`1`",

@@ -456,6 +456,7 @@ __all__ += [
     "data",
     "debugging",
     "device_lib",
+    "distribute",
     "dtypes",
     "errors",
     "experimental",
@@ -474,6 +475,7 @@ __all__ += [
     "test",
     "timeline",
     "train",
+    "types",
 ]
 
 _LAZY_MODULES = (
@@ -481,6 +483,7 @@ _LAZY_MODULES = (
     "compat",
     "data",
     "device_lib",
+    "distribute",
     "experimental",
     "image",
     "initializers",
@@ -496,8 +499,9 @@ _LAZY_MODULES = (
     "test",
     "timeline",
     "train",
+    "types",
 )
-_NOT_YET = ("distribute", "estimator", "keras", "optimizers")
+_NOT_YET = ("estimator", "keras", "optimizers")
 
 
 if not TYPE_CHECKING:  # checkers report a name that is not there

@@ -33,6 +33,7 @@ LAYERS = (
     "layers",
     "summary",
     "train",
+    "distribute",
     "public",
     "keras",
     "tools",
@@ -56,6 +57,7 @@ BASE = {
     "printable",
     "proto",
     "public",
+    "tensorflow_types",
     "text",
 }
 PUBLIC = {
@@ -80,6 +82,7 @@ PUBLIC = {
     "sysconfig",
     "test",
     "timeline",
+    "types",
 }
 TOOLS = {"__main__"}
 

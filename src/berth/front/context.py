@@ -129,6 +129,10 @@ class Context:
         """Return the API that BERTH_API requests: v1 or v2, if it is set."""
         return self._environ.get("BERTH_API")
 
+    def cluster_config(self) -> str:
+        """Return TF_CONFIG, which describes the cluster that this process belongs to."""
+        return self._environ.get("TF_CONFIG", "")
+
     @property
     def logs_placement(self) -> bool:
         """Whether eager operations log where they run: the program's choice, or the default."""

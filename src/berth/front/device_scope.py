@@ -49,6 +49,12 @@ class EagerDevice(Block[None]):
         return DeviceSpecV2.from_string(opened[0].name)
 
 
+def requested_device(name: str) -> Block[None]:
+    """Request a device for the operations of a block, in a graph or eagerly."""
+    graph = current()
+    return graph.device(name) if isinstance(graph, Graph) else EagerDevice(name)
+
+
 @public_v2("device")
 def device(device_name: Any) -> AbstractContextManager[None]:
     """Request a device for operations: a name, a DeviceSpec, a LogicalDevice, or None.

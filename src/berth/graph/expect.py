@@ -56,6 +56,12 @@ def _begin(use: Use, device: str) -> None:
     use.set(_open.blocks, Expectation(device, name, mark_caller()))
 
 
+def expect_inside(use: Use, expectation: Expectation | None) -> None:
+    """Hold a block of this thread to what another thread expects."""
+    if expectation is not None:
+        use.set(_open.blocks, expectation)
+
+
 def _read(device: str) -> FullName | None:
     if device.upper() in DEVICE_TYPES:
         return FullName(type=device.upper())

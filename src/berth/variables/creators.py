@@ -17,7 +17,8 @@ Creator = Callable[..., Any]
 
 class _Creators(threading.local):
     def __init__(self) -> None:
-        self.stack: Stack[Creator] = Stack()
+        self.blocks: Stack[tuple[Creator, ...]] = Stack()
+        """What each open block creates variables by, the innermost last."""
 
 
 _creators = _Creators()
@@ -35,12 +36,17 @@ def variable_creator_scope(variable_creator: Creator) -> FunctionBlock[None]:
 
 def enter_creator(use: Use, creator: Creator) -> None:
     """Create variables by a function, in a block."""
-    use.set(_creators.stack, creator)
+    set_creators(use, (*open_creators(), creator))
+
+
+def set_creators(use: Use, creators: tuple[Creator, ...]) -> None:
+    """Create variables by some functions only, in a block."""
+    use.set(_creators.blocks, creators)
 
 
 def open_creators() -> tuple[Creator, ...]:
     """Return the functions that create variables in this thread, the innermost last."""
-    return tuple(_creators.stack.values())
+    return _creators.blocks.innermost if _creators.blocks else ()
 
 
 class CreatedVariable(type):
@@ -51,12 +57,12 @@ class CreatedVariable(type):
         def __call__(cls, *arguments: Any, **options: Any) -> Any:
             """Create a variable."""
             create = super().__call__
-            if not _creators.stack or not vars(cls).get("has_creators"):
+            if not _creators.blocks or not vars(cls).get("has_creators"):
                 return create(*arguments, **options)
             bound = inspect.signature(cls.__init__).bind(None, *arguments, **options)
             bound.apply_defaults()
             named = {name: value for name, value in bound.arguments.items() if name != "self"}
             next_creator: Callable[..., Any] = create
-            for creator in _creators.stack.values():
+            for creator in open_creators():
                 next_creator = partial(creator, next_creator)
             return next_creator(**named)

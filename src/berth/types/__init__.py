@@ -1,0 +1,1 @@
+"""``tf.types``: the types of values, for `isinstance`."""
