@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import berth.compat.v1 as tf
-from berth.plan.layout import ALIGNMENT, Blocks
-from berth.plan.plan import Storage
+from berth.plan.workspace_blocks import ALIGNMENT, Blocks
 
 
 @given(st.lists(st.tuples(st.integers(1, 5_000), st.booleans(), st.integers(0, 50))))
@@ -62,7 +61,7 @@ def test_large_step_writes_over_its_input(plan):
     made = plan(total, {x: np.ones((100, 100))})
     first, negated = made.steps[0].outputs[0], made.steps[1].outputs[0]
 
-    assert negated.offset == first.offset
+    assert made.offset_of(negated) == made.offset_of(first)
 
 
 def test_both_ends_of_a_copy_are_kept(plan):
@@ -75,8 +74,9 @@ def test_both_ends_of_a_copy_are_kept(plan):
     made = plan([b, c], {x: np.ones(8)})
     [crossing] = [copy for copy in made.copies() if copy.target.device == 2]
     others = [v for s in made.steps for v in s.outputs if v is not crossing.source]
+    kept = made.offset_of(crossing.source)
 
-    assert all(v.offset != crossing.source.offset for v in others if v.device == 1)
+    assert all(made.offset_of(v) != kept for v in others if v.device == 1)
 
 
 def test_large_fetch_is_not_in_the_workspace(plan):
@@ -85,7 +85,7 @@ def test_large_fetch_is_not_in_the_workspace(plan):
         y = tf.matmul(x, x)
     made = plan(y, {x: np.ones((400, 400))})
 
-    assert made.fetches[0].storage is Storage.FETCH
+    assert made.large == {made.feeds[0], made.fetches[0]}
     assert made.workspace_bytes == {}
 
 

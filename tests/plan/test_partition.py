@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.plan.plan import Storage
+from berth.plan.structure import Storage
 
 CPU, FIRST, SECOND = 0, 1, 2
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import berth.compat.v1 as tf
-from berth.plan.plan import Storage
+from berth.plan.structure import Storage
 
 
 def names(made):
@@ -48,8 +48,8 @@ def test_shapes_come_from_the_feeds(plan):
     x = tf.placeholder(tf.float32, [None, 3], name="x")
     made = plan(tf.matmul(x, x, transpose_a=True, name="a"), {x: np.ones((5, 3))})
 
-    assert made.steps[0].outputs[0].dims == (3, 3)
-    assert made.feeds[0].dims == (5, 3)
+    assert made.type_of(made.steps[0].outputs[0]).dims == (3, 3)
+    assert made.type_of(made.feeds[0]).dims == (5, 3)
 
 
 def test_shape_of_a_feed_is_known_beforehand(plan):
@@ -59,7 +59,7 @@ def test_shape_of_a_feed_is_known_beforehand(plan):
 
     assert "s" in [op.name for op in made.folded]
     assert names(made) == ["flat"]
-    assert made.fetches[0].dims == (15,)
+    assert made.type_of(made.fetches[0]).dims == (15,)
 
 
 def test_host_work_on_constants_is_done_beforehand(plan):
@@ -69,7 +69,7 @@ def test_host_work_on_constants_is_done_beforehand(plan):
 
     assert (names(made), [op.name for op in made.folded]) == ([], ["a"])
     assert made.fetches[0].storage is Storage.CONSTANT
-    assert made.fetches[0].value.tolist() == [1, 4]
+    assert made.type_of(made.fetches[0]).value.tolist() == [1, 4]
 
 
 def test_large_constants_are_not_computed_beforehand(plan):
@@ -108,7 +108,7 @@ def test_shape_of_what_has_effects_waits_for_them(plan):
         y = tf.square(x, name="y")
     made = plan(tf.shape(y, name="sizes"), {x: [1, 2]})
 
-    assert made.fetches[0].value.tolist() == [2]
+    assert made.type_of(made.fetches[0]).value.tolist() == [2]
     assert names(made) == [write.name, "y", "sizes"]
 
 
@@ -117,7 +117,7 @@ def test_shape_of_what_has_none_needs_no_work(plan):
     made = plan(tf.shape(tf.square(x), name="sizes"), {x: [1, 2]})
 
     assert names(made) == []
-    assert made.fetches[0].value.tolist() == [2]
+    assert made.type_of(made.fetches[0]).value.tolist() == [2]
 
 
 def test_missing_feed_is_an_error(plan):

@@ -22,7 +22,8 @@ from berth.graph.tensor import SymbolicTensor
 from berth.ops.evaluate import evaluate
 from berth.ops.opdef import Access
 from berth.plan.layout import LARGE_FEED
-from berth.plan.plan import Plan, Step, Storage, Value
+from berth.plan.plan import Plan, Scratch
+from berth.plan.structure import ArrayType, Step, Storage, Value
 
 Feeds = Mapping[SymbolicTensor, np.ndarray]
 END = 10**9
@@ -219,20 +220,21 @@ def _check_is_done(
 
 
 class Life(NamedTuple):
-    """One value in a workspace: from the step that makes it to the last that needs it."""
+    """An array in a workspace: from the step that makes it to the last that needs it."""
 
-    value: Value
+    value: Value | Scratch
+    type: ArrayType
+    offset: int
     start: int
     end: int
 
     def meets(self, other: Life) -> bool:
         """Tell whether both are alive at once, in the same bytes."""
-        a, b = self.value, other.value
         return (
             self.start <= other.end
             and other.start <= self.end
-            and a.offset < b.offset + b.nbytes
-            and b.offset < a.offset + a.nbytes
+            and self.offset < other.offset + other.type.nbytes
+            and other.offset < self.offset + self.type.nbytes
         )
 
 
@@ -242,17 +244,16 @@ def check_layout(plan: Plan) -> None:
         order = [s for stage in plan.stages if stage.device == device for s in stage.steps]
         for position, step in enumerate(order):
             assert step.position == position
-            _check_step(step)
+            _check_step(plan, step)
         lives = _lives(plan, device, order)
         size = plan.workspace_bytes.get(device, 0)
         for k, life in enumerate(lives):
-            value = life.value
-            assert value.offset % 64 == 0
-            assert value.offset >= 0
-            assert not value.nbytes or value.offset + value.nbytes <= size
+            assert life.offset % 64 == 0
+            assert life.offset >= 0
+            assert not life.type.nbytes or life.offset + life.type.nbytes <= size
             for other in lives[:k]:
-                assert not life.meets(other) or _replaces(order, other, life), (
-                    f"{other.value.tensor.name} and {value.tensor.name} on device {device}"
+                assert not life.meets(other) or _replaces(plan, order, other, life), (
+                    f"{other} and {life} on device {device}"
                 )
 
 
@@ -260,46 +261,52 @@ def _lives(plan: Plan, device: int, order: Sequence[Step]) -> list[Life]:
     start: dict[Value, int] = {}
     end: dict[Value, int] = {}
     copies = plan.copies()
-    small = [v for v in plan.feeds if v is not None and v.nbytes < LARGE_FEED]
+    small = [v for v in plan.feeds if v is not None and plan.type_of(v).nbytes < LARGE_FEED]
     lasting = small + [copy.target for copy in copies]
     for value in lasting:
         start[value], end[value] = -1, END
     for position, step in enumerate(order):
-        for value in (*step.outputs, *step.scratch):
+        for value in step.outputs:
             start.setdefault(value.root, position)
-        for value in (*step.inputs, *step.outputs, *step.scratch):
+        for value in (*step.inputs, *step.outputs):
             end[value.root] = max(end.get(value.root, -1), position)
     for value in [*plan.fetches, *(copy.source for copy in copies)]:
         end[value.root] = END
-    return [
-        Life(value, start[value], end[value])
+    scratch = [
+        Life(each, each.type, each.offset, position, position)
+        for position, step in enumerate(order)
+        for each in plan.scratch.get(step, ())
+    ]
+    return scratch + [
+        Life(value, plan.type_of(value), plan.offset_of(value), start[value], end[value])
         for value in start
-        if value.device == device and (value in lasting or value.storage is Storage.WORKSPACE)
+        if value.device == device
+        and value not in plan.large
+        and (value in lasting or value.storage is Storage.WORKSPACE)
     ]
 
 
-def _replaces(order: Sequence[Step], one: Life, other: Life) -> bool:
+def _replaces(plan: Plan, order: Sequence[Step], one: Life, other: Life) -> bool:
     """Tell whether the later of two values takes the earlier's place, element by element."""
     old, new = (one, other) if one.start < other.start else (other, one)
-    if old.end != new.start or (old.value.offset, old.value.nbytes) != (
-        new.value.offset,
-        new.value.nbytes,
-    ):
+    is_same_place = (old.offset, old.type.nbytes) == (new.offset, new.type.nbytes)
+    if old.end != new.start or not is_same_place:
         return False
     step = order[new.start]
     # An input with as many elements as the output has them in the same order: broadcasting
     # has only added axes of size 1.
-    n_elements = math.prod(new.value.dims)
+    n_elements = math.prod(new.type.dims)
+    taken = [plan.type_of(v).dims for v in step.inputs if v.root is old.value]
     return (
         step.op.definition.elementwise is not None
         and not step.members
         and new.value in step.outputs
-        and old.value.dtype.itemsize == new.value.dtype.itemsize
-        and all(math.prod(v.dims) == n_elements for v in step.inputs if v.root is old.value)
+        and old.type.dtype.itemsize == new.type.dtype.itemsize
+        and all(math.prod(dims) == n_elements for dims in taken)
     )
 
 
-def _check_step(step: Step) -> None:
+def _check_step(plan: Plan, step: Step) -> None:
     """A value shares bytes with another only through steps that pass its bytes on."""
     definition = step.op.definition
     if step.members:
@@ -310,7 +317,7 @@ def _check_step(step: Step) -> None:
         if value.root is not value:
             assert passes_on
             assert value.root is step.inputs[0].root
-            assert value.root.nbytes == value.nbytes
+            assert plan.type_of(value.root).nbytes == plan.type_of(value).nbytes
 
 
 def _check_slices(step: Step) -> None:
@@ -322,7 +329,7 @@ def _check_slices(step: Step) -> None:
     last = {v: k for k, member in enumerate(step.members) for v in member.inputs}
     for k, value in enumerate(made):
         for value_before in made[:k]:
-            if {value, value_before} <= inside and value.offset == value_before.offset:
+            if {value, value_before} <= inside and value.slot == value_before.slot:
                 assert last[value_before] <= k
                 if last[value_before] == k:
                     assert value_before.dtype.itemsize == value.dtype.itemsize

@@ -7,8 +7,8 @@ import pytest
 import berth.compat.v1 as tf
 from berth.errors import InvalidArgumentError
 from berth.plan.compiler import Site
+from berth.plan.knowledge import NOTHING
 from berth.plan.plan import Feed, Request
-from berth.plan.specialize import NOTHING
 from berth.run.planner import MAX_SIGNATURES, Options, Planner, plan_part, plan_request
 
 
@@ -48,7 +48,7 @@ def test_plan_is_for_the_shapes_of_its_request(planner, square):
     for size in (1, 5):
         plan, blocked = plan_request(request(y, x, size), planner.placed(request(y, x, size)))
         assert not blocked.ops
-        assert plan.fetches[0].dims == (size,)
+        assert plan.type_of(plan.fetches[0]).dims == (size,)
 
 
 def test_graph_that_grew_is_placed_again(planner, square):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from berth.graph.operation import Operation
 from berth.ops.opdef import Kernel
 from berth.plan.fuse import fuse
+from berth.plan.knowledge import NOT_BLOCKED, NOTHING, Blocked, Knowledge
 from berth.plan.layout import lay_out
-from berth.plan.partition import partition
+from berth.plan.liveness import find_lifetimes
+from berth.plan.partition import guess_work, partition
 from berth.plan.placement import Placement
 from berth.plan.plan import Plan, Request
-from berth.plan.specialize import NOTHING, Blocked, Knowledge, specialize
+from berth.plan.resize import resized_types
+from berth.plan.specialize import specialize
+from berth.plan.structure import ArrayType, Structure
 
 
 class Site:
@@ -31,18 +35,29 @@ class Site:
         """The newest placement of the graph, to explain plans by: they keep none."""
 
 
-class PlacedOps(NamedTuple):
+class PlacedOps:
     """What the requests of one signature need, whatever the shapes of their feeds."""
 
-    site: Site
-    ops: Sequence[Operation]
-    """In the order they were made."""
-    devices: Mapping[Operation, int]
-    """The device of each, by its position in the session."""
-    kernels: Mapping[Operation, Kernel]
-    """What runs each there."""
-    on_host: frozenset[int]
-    """The devices that are the host's."""
+    __slots__ = ("devices", "kernels", "on_host", "ops", "site", "structure")
+
+    def __init__(
+        self,
+        site: Site,
+        ops: Sequence[Operation],
+        devices: Mapping[Operation, int],
+        kernels: Mapping[Operation, Kernel],
+    ) -> None:
+        self.site = site
+        self.ops = ops
+        """In the order they were made."""
+        self.devices = devices
+        """The device of each, by its position in the session."""
+        self.kernels = kernels
+        """What runs each there."""
+        self.on_host = frozenset(k for k, each in enumerate(site.devices) if each.is_host)
+        """The devices that are the host's."""
+        self.structure: Structure | None = None
+        """That of the newest plan; plans for other shapes share it, if it fits."""
 
 
 def place_ops(ops: Sequence[Operation], placement: Placement, site: Site) -> PlacedOps:
@@ -56,8 +71,19 @@ def place_ops(ops: Sequence[Operation], placement: Placement, site: Site) -> Pla
         kernel = op.definition.kernel(types[number], op.main_type)
         assert kernel is not None, f"{op.name} was placed where it has no kernel"
         kernels[op] = kernel
-    on_host = frozenset(k for k, device in enumerate(devices) if device.is_host)
-    return PlacedOps(site, ops, numbers, kernels, on_host)
+    return PlacedOps(site, ops, numbers, kernels)
+
+
+def make_plan(request: Request, placed: PlacedOps) -> tuple[Plan, Blocked]:
+    """Plan a request: with the structure of plans for other shapes, if there are such."""
+    structure = placed.structure
+    types = None if structure is None else resized_types(structure, request)
+    if structure is not None and types is not None:
+        return _sized(request, placed.site, structure, types), NOT_BLOCKED
+    plan, blocked = compile_plan(request, placed.ops, placed)
+    if not blocked.ops:
+        placed.structure = plan.structure
+    return plan, blocked
 
 
 def compile_plan(
@@ -67,12 +93,22 @@ def compile_plan(
     knowledge: Knowledge = NOTHING,
 ) -> tuple[Plan, Blocked]:
     """Plan a request for the operations it needs; if some are blocked, it is not finished."""
-    plan, blocked = specialize(request, ops, placed.devices, placed.on_host, knowledge)
+    devices, site = placed.devices, placed.site
+    structure, blocked = specialize(request, ops, devices, placed.on_host, knowledge)
     if blocked.ops:
-        return plan, blocked
-    site = plan.site = placed.site
-    partition(plan, placed.devices, placed.kernels)
+        return Plan(request, site, structure, structure.types), blocked
+    partition(structure, request, devices, placed.kernels)
     if site.can_slice and not request.is_traced:
-        fuse(plan)
-    lay_out(plan, len(site.devices), site.n_threads)
-    return plan, blocked
+        fuse(structure)
+    find_lifetimes(structure, stays=request.stays)
+    return _sized(request, site, structure, structure.types), blocked
+
+
+def _sized(
+    request: Request, site: Site, structure: Structure, types: Sequence[ArrayType]
+) -> Plan:
+    """Make the plan of a structure whose values have the given types."""
+    plan = Plan(request, site, structure, types)
+    plan.work_seconds = guess_work(plan)
+    lay_out(plan, site.n_threads)
+    return plan

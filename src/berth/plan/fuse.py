@@ -13,8 +13,9 @@ Invariants:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from berth.plan.plan import Plan, Stage, Step, Storage, Value
+from berth.plan.structure import ArrayType, Stage, Step, Storage, Structure, Value
 
 AT_LEAST = 2**16
 """How many elements make slicing worth its trouble."""
@@ -23,49 +24,73 @@ SLICE = 2**18
 threads seldom meet at the interpreter's lock."""
 
 
-def fuse(plan: Plan) -> None:
+def fuse(structure: Structure) -> None:
     """Join elementwise steps on large arrays, stage by stage."""
+    types = structure.types
     uses = None
-    for stage in plan.stages:
-        if any(_can_slice(step) for step in stage.steps):
-            uses = _count_uses(plan) if uses is None else uses
-            _fuse_stage(stage, uses)
+    for stage in structure.stages:
+        if any(_can_slice(step, types) for step in stage.steps):
+            uses = _count_uses(structure) if uses is None else uses
+            _fuse_stage(stage, types, uses)
     if uses is not None:
-        plan.steps = [step for stage in plan.stages for step in stage.steps]
+        structure.steps = [step for stage in structure.stages for step in stage.steps]
 
 
-def _can_slice(step: Step) -> bool:
+def is_fused_alike(structure: Structure, types: Sequence[ArrayType]) -> bool:
+    """Tell whether with other types the same steps would be fused."""
+    before = structure.types
+    if max(_largest(types), _largest(before)) < AT_LEAST:
+        return True
+    for step in structure.steps:
+        if step.members:
+            dims = types[step.members[0].outputs[0].number].dims
+            for member in step.members:
+                is_joined = types[member.outputs[0].number].dims == dims
+                if not is_joined or not _can_slice(member, types):
+                    return False
+        elif _can_slice(step, types) != _can_slice(step, before):
+            return False
+    return True
+
+
+def _largest(types: Sequence[ArrayType]) -> int:
+    """Return the size of the largest array; most of them have the same few types."""
+    return max([each.nbytes for each in set(types)], default=0)
+
+
+def _can_slice(step: Step, types: Sequence[ArrayType]) -> bool:
     if step.op.definition.elementwise is None or step.is_known:
         return False
-    dims = step.outputs[0].dims
-    if math.prod(dims) < AT_LEAST or step.outputs[0].dtype.is_object:
+    output = types[step.outputs[0].number]
+    dims = output.dims
+    if output.nbytes < AT_LEAST or output.dtype.is_object or math.prod(dims) < AT_LEAST:
         return False
-    return all(value.dims == dims or math.prod(value.dims) == 1 for value in step.inputs)
+    inputs = [types[value.number].dims for value in step.inputs]
+    return all(each == dims or math.prod(each) == 1 for each in inputs)
 
 
-def _count_uses(plan: Plan) -> dict[Value, int]:
+def _count_uses(structure: Structure) -> dict[Value, int]:
     """Count for each value who takes it: steps, other devices, the caller."""
     uses: dict[Value, int] = {}
-    for step in plan.steps:
+    for step in structure.steps:
         for value in step.inputs:
             uses[value] = uses.get(value, 0) + 1
         for value in step.outputs:
             if value.copies:
                 uses[value] = uses.get(value, 0) + 1
-    for value in plan.fetches:
+    for value in structure.fetches:
         uses[value] = uses.get(value, 0) + 1
     return uses
 
 
-def _fuse_stage(stage: Stage, uses: dict[Value, int]) -> None:
+def _fuse_stage(stage: Stage, types: Sequence[ArrayType], uses: dict[Value, int]) -> None:
     done: list[Step] = []
     group: list[Step] = []
     made: set[Step] = set()
     for step in stage.steps:
-        joins = _can_slice(step)
+        joins = _can_slice(step, types)
         if group and (
-            (joins and step.outputs[0].dims != group[0].outputs[0].dims)
-            or (not joins and _must_follow(step, made))
+            not _have_one_shape(step, group[0], types) if joins else _must_follow(step, made)
         ):
             done.append(_fused(group, uses))
             group, made = [], set()
@@ -77,6 +102,10 @@ def _fuse_stage(stage: Stage, uses: dict[Value, int]) -> None:
     if group:
         done.append(_fused(group, uses))
     stage.steps = done
+
+
+def _have_one_shape(step: Step, other: Step, types: Sequence[ArrayType]) -> bool:
+    return types[step.outputs[0].number].dims == types[other.outputs[0].number].dims
 
 
 def _must_follow(step: Step, made: set[Step]) -> bool:
@@ -114,7 +143,7 @@ def _fused(group: list[Step], uses: dict[Value, int]) -> Step:
 
 
 def _share_slots(group: list[Step]) -> None:
-    """Number the slices that hold what lies between a group's steps: `offset` is the slot."""
+    """Number the slices that hold what lies between a group's steps: `Value.slot`."""
     last = {value: k for k, step in enumerate(group) for value in step.inputs}
     free: list[int] = []
     n_slots = 0
@@ -124,29 +153,33 @@ def _share_slots(group: list[Step]) -> None:
         over = next((v for v in dead if v.dtype.itemsize == output.dtype.itemsize), None)
         if output.storage is Storage.SCRATCH:
             if over is not None:
-                output.offset = over.offset
+                output.slot = over.slot
                 dead.remove(over)
             elif free:
-                output.offset = free.pop()
+                output.slot = free.pop()
             else:
-                output.offset, n_slots = n_slots, n_slots + 1
-        free += sorted(value.offset for value in dead)
+                output.slot, n_slots = n_slots, n_slots + 1
+        free += sorted(value.slot for value in dead)
 
 
-def slice_length(step: Step, n_threads: int) -> int:
+def sliced_elements(step: Step, types: Sequence[ArrayType]) -> int:
+    """Return how many elements the arrays of a fused step have."""
+    return math.prod(types[step.members[0].outputs[0].number].dims)
+
+
+def slice_length(n_elements: int, n_threads: int) -> int:
     """Return how many elements a fused step does at a time: a share for every thread."""
-    n_elements: int = math.prod(step.members[0].outputs[0].dims)
     return min(SLICE, -(-n_elements // n_threads))
 
 
-def slot_bytes(step: Step, n_threads: int) -> int:
-    """Return the size of one slot of a fused step."""
+def slot_bytes(step: Step, length: int) -> int:
+    """Return the size of one slot of a fused step, for slices of so many elements."""
     largest: int = max(member.outputs[0].dtype.itemsize for member in step.members)
-    return -(-slice_length(step, n_threads) * largest // 64) * 64
+    return -(-length * largest // 64) * 64
 
 
-def slice_scratch_bytes(step: Step, n_threads: int) -> int:
+def slice_scratch_bytes(step: Step, length: int) -> int:
     """Return how much memory a thread needs for what lies between a group's steps."""
     between = [m.outputs[0] for m in step.members if m.outputs[0].storage is Storage.SCRATCH]
-    n_slots = max((value.offset + 1 for value in between), default=0)
-    return n_slots * slot_bytes(step, n_threads)
+    n_slots = max((value.slot + 1 for value in between), default=0)
+    return n_slots * slot_bytes(step, length)

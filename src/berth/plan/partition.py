@@ -14,11 +14,11 @@ Invariants of the result:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from berth.graph.operation import Operation
 from berth.ops.opdef import Kernel
-from berth.plan.plan import Copy, Plan, Stage, Step, Storage, Value
+from berth.plan.plan import Plan, Request
+from berth.plan.structure import Copy, Stage, Step, Storage, Structure
 
 HOST = 0
 """The device where feeds arrive and fetches leave: the first CPU."""
@@ -27,13 +27,16 @@ FLOPS = 5e10
 
 
 def partition(
-    plan: Plan, devices: Mapping[Operation, int], kernels: Mapping[Operation, Kernel]
+    structure: Structure,
+    request: Request,
+    devices: Mapping[Operation, int],
+    kernels: Mapping[Operation, Kernel],
 ) -> None:
-    """Put a plan's steps on devices, and make its stages."""
+    """Put the steps of plans on devices, and make their stages."""
     stages: dict[tuple[int, int], Stage] = {}
     waits: dict[tuple[int, int], set[tuple[int, int]]] = {}
-    _place_sources(plan, devices)
-    for step in plan.steps:
+    _place_sources(structure, request, devices)
+    for step in structure.steps:
         op = step.op
         step.device = device = devices[op]
         step.kernel = kernels[op]
@@ -53,20 +56,22 @@ def partition(
         for other in before:
             if other.device != device:
                 waits[key].add((other.level, other.device))
-        _cross(step, stages)
+        _cross(step, stages, structure)
     order = sorted(stages)
     number = {key: position for position, key in enumerate(order)}
-    plan.stages = [stages[key] for key in order]
+    structure.stages = [stages[key] for key in order]
     for key in order:
         stages[key].waits = sorted(number[other] for other in waits[key])
-    plan.work_seconds = _guess_work(plan)
+    structure.copies = [copy for stage in structure.stages for copy in stage.arrivals]
 
 
-def _place_sources(plan: Plan, devices: Mapping[Operation, int]) -> None:
-    for value, feed in zip(plan.feeds, plan.request.feeds, strict=True):
+def _place_sources(
+    structure: Structure, request: Request, devices: Mapping[Operation, int]
+) -> None:
+    for value, feed in zip(structure.feeds, request.feeds, strict=True):
         if value is not None:
             value.device = feed.device
-    for value in plan.sources:
+    for value in structure.sources:
         value.device = devices[value.tensor.op]
 
 
@@ -80,7 +85,7 @@ def _producers(step: Step) -> list[Step]:
     return [*taken, *step.waits_for] if step.waits_for else taken
 
 
-def _cross(step: Step, stages: dict[tuple[int, int], Stage]) -> None:
+def _cross(step: Step, stages: dict[tuple[int, int], Stage], structure: Structure) -> None:
     """Replace a step's inputs from other devices by copies on its own."""
     device = step.device
     for position, value in enumerate(step.inputs):
@@ -92,7 +97,8 @@ def _cross(step: Step, stages: dict[tuple[int, int], Stage]) -> None:
             value.copies = {}
         copy = value.copies.get(key)
         if copy is None:
-            copy = value.copies[key] = Value(value.tensor, value.dtype, value.dims, None)
+            array_type = structure.types[value.number]
+            copy = value.copies[key] = structure.new_value(value.tensor, array_type)
             copy.device = device
             copy.is_needed = True
         step.inputs[position] = copy
@@ -111,27 +117,20 @@ def _arrive(stages: dict[tuple[int, int], Stage], copy: Copy, level: int) -> Non
     stages[level, target.device].arrivals.append(copy)
 
 
-def _guess_work(plan: Plan) -> dict[int, float]:
-    """Guess how long each device will take: good enough to tell small from large."""
-    seconds: dict[int, float] = {}
-    for step in plan.steps:
+def guess_work(plan: Plan) -> dict[int, float]:
+    """Guess how long each of several devices will take, to tell small from large."""
+    seconds = dict.fromkeys([stage.device for stage in plan.stages], 0.0)
+    if len(seconds) < 2:
+        return seconds
+    types = plan.types
+    for step in [step for whole in plan.steps for step in whole.members or (whole,)]:
         if step.is_known:
             continue
-        n_bytes = 0
-        for values in (step.inputs, step.outputs):
-            for value in values:
-                n_bytes += value_bytes(value)
+        inputs = [types[value.number] for value in step.inputs]
+        outputs = [types[value.number] for value in step.outputs]
+        guess = sum([each.nbytes for each in (*inputs, *outputs)]) / BYTES_PER_SECOND
         work = step.op.definition.flops
-        guess = n_bytes / BYTES_PER_SECOND
         if work is not None:
-            guess += work(step.inputs, step.outputs) / FLOPS
-        seconds[step.device] = seconds.get(step.device, 0.0) + guess
+            guess += work(inputs, outputs) / FLOPS
+        seconds[step.device] += guess
     return seconds
-
-
-def value_bytes(value: Any) -> int:
-    """Return how many bytes a value takes; nothing for one that needs no memory."""
-    n_bytes: int = value.dtype.itemsize
-    for size in value.dims:
-        n_bytes *= size
-    return n_bytes

@@ -10,49 +10,19 @@ Invariants of the result:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from berth.backends.kinds import HOST_TYPE
 from berth.dtypes import DType, resource
-from berth.errors import InvalidArgumentError, OpError
+from berth.errors import InvalidArgumentError
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
-from berth.ops.dispatch import checked_types
-from berth.ops.evaluate import evaluate
 from berth.ops.opdef import Access, Source, variable_of
-from berth.ops.shape import Dims, bracketed, is_known
-from berth.plan.plan import Plan, Request, Step, Storage, Value
-
-FOLD_AT_MOST = 2**16
-"""The largest constant, in bytes, that is computed while planning."""
-
-
-class Knowledge(NamedTuple):
-    """What earlier parts of a run found out."""
-
-    values: Mapping[SymbolicTensor, Any] = {}
-    """Values of host inputs."""
-    dims: Mapping[SymbolicTensor, Dims] = {}
-    """Shapes that depended on values."""
-    done: frozenset[Operation] = frozenset()
-    """What has run already, and must not run again."""
-
-
-NOTHING = Knowledge()
-
-
-class Blocked(NamedTuple):
-    """What must be computed before the rest can be planned."""
-
-    values: list[SymbolicTensor]
-    """Tensors whose values decide how the rest is planned."""
-    ops: list[Operation]
-    """The operations that wait for them, directly or not."""
-    functional_ops: list[Operation]
-    """Those among them that are done on the host's account, as soon as they have their inputs:
-    they run subgraphs, or the shapes of their outputs are known only when they have run."""
+from berth.ops.shape import bracketed, is_known
+from berth.plan.infer import SharedTypes, fold, infer_types, is_small_constant
+from berth.plan.knowledge import Blocked, Knowledge
+from berth.plan.plan import Request
+from berth.plan.structure import ArrayType, Rule, Step, Storage, Structure, Value
 
 
 def specialize(
@@ -61,8 +31,8 @@ def specialize(
     devices: Mapping[Operation, int],
     on_host: frozenset[int],
     knowledge: Knowledge,
-) -> tuple[Plan, Blocked]:
-    """Make the steps of a plan; if some are blocked, it is good for nothing but that."""
+) -> tuple[Structure, Blocked]:
+    """Make the steps of plans; if some are blocked, they are good for nothing but that."""
     return _Specializer(request, devices, on_host, knowledge).run(ops)
 
 
@@ -74,7 +44,10 @@ class _Specializer:
         on_host: frozenset[int],
         knowledge: Knowledge,
     ) -> None:
-        self.plan = Plan(request)
+        self._request = request
+        self._structure = Structure()
+        self._types = self._structure.types
+        self._shared = SharedTypes()
         self._devices, self._on_host = devices, on_host
         self._known = knowledge
         self._folds = not request.is_traced
@@ -88,21 +61,22 @@ class _Specializer:
         """What is fed in place of what the graph computes, and what depends on it: the graph
         may have inferred shapes from the constants that were overridden."""
 
-    def run(self, ops: Iterable[Operation]) -> tuple[Plan, Blocked]:
+    def run(self, ops: Iterable[Operation]) -> tuple[Structure, Blocked]:
         self._take_feeds()
         for op in ops:
             if not self._add_source(op):
                 self._add(op)
         if not self._blocked.ops:
             self._settle()
-        return self.plan, self._blocked
+        return self._structure, self._blocked
 
     def _take_feeds(self) -> None:
-        for feed in self.plan.request.feeds:
+        for feed in self._request.feeds:  # first of all: a feed's position is its number
             tensor, dims = feed.tensor, feed.dims
-            value = Value(tensor, tensor.dtype.base_dtype, dims, None)
+            known = self._known.values.get(tensor)
+            array_type = ArrayType(tensor.dtype.base_dtype, dims, known)
+            value = self._structure.new_value(tensor, array_type)
             value.storage = Storage.FEED
-            value.value = self._known.values.get(tensor)
             self._values[tensor] = value
             if not feed.is_computed and tensor.op.definition.source is not Source.PLACEHOLDER:
                 self._overridden.add(tensor)
@@ -124,28 +98,35 @@ class _Specializer:
             else:
                 self._add_known(op, [tensor.value], self._waits(op))
             return True
-        value = Value(tensor, op.attrs["dtype"], op.attrs["shape"].dims_or_none, None)
-        value.variable, value.storage = op, Storage.VARIABLE
         _check_shape_of(op)
+        dims = op.attrs["shape"].dims_or_none
+        array_type = ArrayType(op.attrs["dtype"], dims, None, op)
+        value = self._structure.new_value(tensor, array_type)
+        value.variable, value.storage = op, Storage.VARIABLE
         self._values[tensor] = value
         return True
 
-    def _add_known(self, op: Operation, arrays: Sequence[Any], waits: Sequence[Step]) -> None:
+    def _add_known(
+        self, op: Operation, arrays: Sequence[Any], waits: Sequence[Step]
+    ) -> list[Value]:
         """Take an operation whose values are known; it may still have to wait for others."""
         step = Step(op, [], waits, is_known=True) if waits else None
+        outputs = []
         for tensor, array in zip(op.outputs, arrays, strict=True):
-            value = Value(tensor, tensor.dtype.base_dtype, array.shape, step)
-            value.value, value.storage = array, Storage.CONSTANT
+            array_type = self._shared.constant(tensor.dtype.base_dtype, array)
+            value = self._structure.new_value(tensor, array_type, step)
+            value.storage = Storage.CONSTANT
             self._values.setdefault(tensor, value)  # unless it is fed
-            if step is not None:
-                step.outputs.append(value)
+            outputs.append(value)
         if step is not None:
+            step.outputs = outputs
             self._add_step(step)
+        return outputs
 
     def _add_step(self, step: Step) -> None:
         step.has_effects = _has_effects(step)
         self._steps[step.op] = step
-        self.plan.steps.append(step)
+        self._structure.steps.append(step)
 
     def _waits(self, op: Operation) -> Sequence[Step]:
         """List the steps that an operation's dependencies have become."""
@@ -187,23 +168,39 @@ class _Specializer:
         for k in range(definition.n_variables):
             if inputs[k].storage is Storage.FEED:
                 inputs[k] = self._written_before(op, k)
-        types = self._types(op, inputs)
+        types = self._output_types(op, inputs)
         if types is None:
             return
         if self._folds and self._fold(op, inputs, types):
             return
+        shared = self._shared.get
         step = Step(op, inputs, self._waits(op))
         if step.hosts:
             given = [s for p in step.hosts if (s := inputs[p].step) is not None]
             step.waits_for = [*step.waits_for, *given]
         for tensor, (dtype, dims) in zip(op.outputs, types, strict=True):
             if dtype is resource:  # a variable's handle, passed on
-                output = Value(tensor, inputs[0].dtype, inputs[0].dims, step)
+                array_type = self._types[inputs[0].number]
             else:
-                output = Value(tensor, dtype, dims, step)
+                ref = tensor.dtype.is_ref
+                array_type = ArrayType(dtype, dims, None, op) if ref else shared(dtype, dims)
+            output = self._structure.new_value(tensor, array_type, step)
             step.outputs.append(output)
             values.setdefault(tensor, output)  # unless it is fed
+        self._add_rule(op, inputs, step.outputs)
         self._add_step(step)
+
+    def _add_rule(
+        self, op: Operation, inputs: list[Value], outputs: list[Value], is_folded: bool = False
+    ) -> None:
+        """Note how types follow from each other, for plans with other feed shapes."""
+        if not self._request.feeds:
+            return
+        # The graph may have inferred a shape from a constant that a feed overrides.
+        is_static = self._overridden.isdisjoint(op.outputs)
+        declared = tuple([t.dims if is_static else None for t in op.outputs])
+        taken, given = tuple([v.number for v in inputs]), tuple([v.number for v in outputs])
+        self._structure.rules.append(Rule(op, taken, given, declared, is_folded))
 
     def _written_before(self, op: Operation, position: int) -> Value:
         """Return the variable whose reference an earlier part of the run gave."""
@@ -225,15 +222,21 @@ class _Specializer:
         """Block an operation until the values of its host inputs are known."""
         for position in op.definition.host_inputs:
             value = inputs[position]
-            if value.value is None:
-                value.value = self._known.values.get(value.tensor)
-            if value.value is None:
+            array_type = self._types[value.number]
+            if array_type.value is not None:
+                continue
+            known = self._known.values.get(value.tensor)
+            if known is not None:
+                self._types[value.number] = ArrayType(value.dtype, array_type.dims, known)
+            else:
                 self._blocked.values.append(value.tensor)
                 if op not in self._blocked_ops:
                     self._block(op)
         return op in self._blocked_ops
 
-    def _types(self, op: Operation, inputs: list[Value]) -> list[tuple[DType, Any]] | None:
+    def _output_types(
+        self, op: Operation, inputs: list[Value]
+    ) -> list[tuple[DType, Any]] | None:
         """Say what the outputs are; None if their shapes depend on values yet unknown."""
         if not self._infers:
             types = [(t.dtype.base_dtype, t.dims) for t in op.outputs]
@@ -242,7 +245,7 @@ class _Specializer:
                     break
             else:
                 return types
-        inferred = infer_types(op, inputs)
+        inferred = infer_types(op, [self._types[value.number] for value in inputs])
         is_static = not self._depends_on_overridden(op)
         types = []
         for tensor, (dtype, dims) in zip(op.outputs, inferred, strict=True):
@@ -287,16 +290,13 @@ class _Specializer:
         definition = op.definition
         if definition.is_stateful or not inputs:
             return False
-        if definition.is_metadata:
-            arrays = [_array_of(inputs[0].dims)]  # only the shape is read
+        if definition.is_metadata:  # only the shape is read
             before = [value.step for value in inputs if value.step and value.step.has_effects]
         else:
-            arrays = []
             for value in inputs:
-                if value.value is None:
+                if self._types[value.number].value is None:
                     return False
-                arrays.append(value.value)
-            if _size(types) > FOLD_AT_MOST:
+            if not is_small_constant(types):
                 return False
             before = [value.step for value in inputs if value.step]
         if any(dtype.is_floating for dtype, _ in types) and (
@@ -305,29 +305,25 @@ class _Specializer:
             return False
         if definition.kernel(HOST_TYPE, op.main_type) is None:
             return False
-        try:
-            results = evaluate(definition, arrays, op.attrs)
-        except OpError as error:
-            raise type(error)(None, op, error.message) from None
-        except ValueError as error:
-            raise _invalid(error, op) from None
-        self._add_known(op, results, [*self._waits(op), *before])
-        self.plan.folded.append(op)
+        results = fold(op, [self._types[value.number] for value in inputs])
+        outputs = self._add_known(op, results, [*self._waits(op), *before])
+        self._add_rule(op, inputs, outputs, is_folded=True)
+        self._structure.folded.append(op)
         return True
 
     def _settle(self) -> None:
         """Keep the steps that are needed, and say what the fetches and feeds have become."""
-        plan, values, steps = self.plan, self._values, self._steps
-        plan.fetches = [values[tensor] for tensor in plan.request.fetches]
-        for value in plan.fetches:
+        made, values, steps = self._structure, self._values, self._steps
+        made.fetches = [values[tensor] for tensor in self._request.fetches]
+        for value in made.fetches:
             value.is_needed = True
             if value.step:
                 value.step.is_needed = True
-        for op in plan.request.targets:
+        for op in self._request.targets:
             if op in steps:
                 steps[op].is_needed = True
         kept = []
-        for step in reversed(plan.steps):
+        for step in reversed(made.steps):
             if not step.is_needed:
                 continue
             kept.append(step)
@@ -338,13 +334,13 @@ class _Specializer:
                         value.step.is_needed = True
             for other in step.waits_for:
                 other.is_needed = True
-        plan.steps = kept[::-1]
-        fed = [values[feed.tensor] for feed in plan.request.feeds]
-        plan.feeds = [value if value.is_needed else None for value in fed]
+        made.steps = kept[::-1]
+        fed = [values[feed.tensor] for feed in self._request.feeds]
+        made.feeds = [value if value.is_needed else None for value in fed]
         sources = (
             v for v in values.values() if v.storage in (Storage.CONSTANT, Storage.VARIABLE)
         )
-        plan.sources = [value for value in sources if value.is_needed]
+        made.sources = [value for value in sources if value.is_needed]
 
 
 def _has_effects(step: Step) -> bool:
@@ -356,18 +352,6 @@ def _has_effects(step: Step) -> bool:
         if value.step is not None and value.step.has_effects:
             return True
     return bool(step.waits_for) and any(other.has_effects for other in step.waits_for)
-
-
-def infer_types(op: Operation, inputs: Sequence[Any]) -> Any:
-    """Apply the shape rule to what is known now: a graph may have known less."""
-    try:
-        return checked_types(op.definition.infer(inputs, op.attrs))
-    except ValueError as error:
-        raise _invalid(error, op) from None
-
-
-def _invalid(error: ValueError, op: Operation) -> InvalidArgumentError:
-    return InvalidArgumentError(None, op, getattr(error, "at_run", str(error)))
 
 
 def _not_a_variable(op: Operation, position: int) -> InvalidArgumentError:
@@ -389,12 +373,3 @@ def _check_shape_of(variable: Operation) -> None:
             f"The shape of variable '{variable.name}' is {shape}: it must be known in full"
         )
         raise InvalidArgumentError(None, variable, message)
-
-
-def _array_of(dims: Any) -> Any:
-    """Make an array of a shape that takes one byte, whatever the shape."""
-    return np.ndarray(dims, np.int8, b"\0", 0, (0,) * len(dims))
-
-
-def _size(types: list[tuple[DType, Any]]) -> int:
-    return sum(dtype.itemsize * int(np.prod(dims, dtype=np.int64)) for dtype, dims in types)

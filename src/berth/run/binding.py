@@ -20,12 +20,12 @@ import numpy as np
 
 from berth.backends.base import Array, Stream
 from berth.devices.device import Device
-from berth.graph.operation import Operation
 from berth.ops.dispatch import bind
 from berth.ops.opdef import Access, Call, Launch, Source
-from berth.plan.layout import LARGE_FEED
+from berth.plan.fuse import sliced_elements
 from berth.plan.partition import HOST
-from berth.plan.plan import Copy, Plan, Stage, Step, Storage, Value
+from berth.plan.plan import Plan
+from berth.plan.structure import ArrayType, Copy, Stage, Step, Storage, Value
 from berth.run.fused import FusedCall
 from berth.run.launch import is_small
 from berth.run.parts import over_pool
@@ -43,7 +43,7 @@ from berth.run.transfers import (
     upload,
     wait,
 )
-from berth.run.workspace import Workspace, take_workspace
+from berth.run.workspace import Workspace, cut_array, take_workspace
 
 
 class Binding:
@@ -57,7 +57,9 @@ class Binding:
         self._state = state
         self._pool = pool
         self._join = partial(over_pool, pool=pool)
-        self._arrays: dict[Value, Array] = {}
+        self._types = plan.types
+        self._arrays: list[Any] = [None] * len(plan.types)
+        """The array of each value, by its number; None if there is none now."""
         self._fused: dict[Step, FusedCall] = {}
         self._failures: list[str] = []
         self._may_move: list[tuple[VariableSlot, Array]] = []
@@ -71,15 +73,17 @@ class Binding:
             raise
 
     def _make(self) -> None:
-        plan, state, devices = self.plan, self._state, self._devices
+        plan, devices = self.plan, self._devices
         for device, nbytes in plan.workspace_bytes.items():
             self._workspaces[device] = take_workspace(plan, device, nbytes, devices)
         self._streams = {stage.device: self._stream(stage.device) for stage in plan.stages}
         self.remote = [s for d, s in self._streams.items() if not devices[d].is_host]
         """The streams whose work is not over when the calls are."""
         self._late = self._find_late()
+        self._outputs = [value for value in plan.large if value.storage is not Storage.FEED]
         self._bind_sources()
-        self._slots = [state.variable(*_variable(v)) for v in plan.must_be_initialized]
+        self._cut_workspaces()
+        self._slots = [self._slot_of(v) for v in plan.structure.must_be_initialized]
         self.stages = [self._bind_stage(stage) for stage in plan.stages]
         self._small_feeds = [
             (k, self.array_of(value))
@@ -96,7 +100,6 @@ class Binding:
             for k, value in enumerate(plan.feeds)
             if value is not None and value in self._late
         ]
-        self._outputs = [root for root in self._late if root.storage is Storage.FETCH]
         self._fetch = [self._fetcher(position) for position in range(len(plan.fetches))]
 
     # --- making it --------------------------------------------------------------------------
@@ -105,47 +108,70 @@ class Binding:
         hardware = self._devices[device].hardware
         return hardware.backend.stream(hardware.platform)
 
-    def _find_late(self) -> set[Value]:
-        plan = self.plan
-        feeds = [value for value in plan.feeds if value is not None]
-        fed = {v for v in feeds if v.nbytes >= LARGE_FEED or v.dtype.is_object}
-        return fed | {v.root for v in plan.fetches if v.root.storage is Storage.FETCH}
+    def _find_late(self) -> frozenset[Value]:
+        """Return the values that are another array in each run."""
+        fed = [value for value in self.plan.feeds if value is not None]
+        return self.plan.large | {value for value in fed if value.dtype.is_object}
 
     def _bind_sources(self) -> None:
-        for value in self.plan.sources:
+        for value in self.plan.structure.sources:
             if value.storage is Storage.VARIABLE:
-                slot = self._state.variable(*_variable(value))
-                self._arrays[value] = slot.array
+                slot = self._slot_of(value)
+                array = slot.array
                 if self._state.moves:
-                    self._may_move.append((slot, slot.array))
-            elif value.tensor.op.definition.source is Source.CONSTANT:
-                self._arrays[value] = self._state.constant(value.tensor, value.device)
+                    self._may_move.append((slot, array))
+            elif value.op.definition.source is Source.CONSTANT:
+                array = self._state.constant(value.tensor, value.device)
             else:  # it was folded, and another plan may have another value for it
-                self._arrays[value] = self._state.make_constant(
-                    value.tensor.op, value.device, value.value
-                )
+                known = self._types[value.number].value
+                array = self._state.make_constant(value.op, value.device, known)
+            self._arrays[value.number] = array
+
+    def _slot_of(self, value: Value) -> VariableSlot:
+        """Return the memory of a variable."""
+        assert value.variable is not None
+        dims = self._types[value.number].dims
+        return self._state.variable(value.variable, value.device, dims, value.dtype)
+
+    def _cut_workspaces(self) -> None:
+        """Make the arrays of the values in the workspaces."""
+        arrays, types, offsets = self._arrays, self._types, self.plan.offsets
+        for device, values in self.plan.structure.workspaces.items():
+            cut = self._cutter(device)
+            for value in values:
+                number = value.number
+                if not self._late or value not in self._late:
+                    arrays[number] = cut(types[number], offsets[number])
+
+    def _cutter(self, device: int) -> Callable[[ArrayType, int], Array]:
+        """Make the function that makes arrays out of a device's workspace."""
+        workspace = self._workspaces.get(device)
+        return partial(
+            cut_array, self._xp(device), None if workspace is None else workspace.array
+        )
 
     def array_of(self, value: Value) -> Array:
-        """Return the array of a value, made on first use."""
-        array = self._arrays.get(value)
+        """Return the array of a value: of an alias or strings, made on first use."""
+        array = self._arrays[value.number]
         if array is not None:
             return array
+        dims = self._types[value.number].dims
         if value.root is not value:
-            array = self.array_of(value.root).reshape(value.dims)
+            array = self.array_of(value.root).reshape(dims)
             if value.root in self._late:
                 return array  # another one in the next run
-        elif value.storage is Storage.OBJECTS:
-            array = np.empty(value.dims, object)
         else:
-            array = _cut(self._xp(value.device), self._workspaces.get(value.device), value)
-        self._arrays[value] = array
+            assert value.storage is Storage.OBJECTS
+            array = np.empty(dims, object)
+        self._arrays[value.number] = array
         return array
 
     def _xp(self, device: int) -> Any:
         return self._devices[device].hardware.backend.xp
 
     def _bind_stage(self, stage: Stage) -> BoundStage:
-        bound = BoundStage(stage, self._streams[stage.device], self._failures)
+        stream = self._streams[stage.device]
+        bound = BoundStage(stage, self._types, stream, self._failures)
         others = {self.plan.stages[number].device for number in stage.waits}
         bound.after = [self._bind_wait(stage.device, other) for other in sorted(others)]
         bound.arrivals = [(copy, self._bind_copy(copy)) for copy in stage.arrivals]
@@ -166,48 +192,59 @@ class Binding:
         return bound
 
     def _bind_step(self, step: Step) -> Call | None:
+        if step.is_plain:  # most are: the short way
+            return self._bind_kernel(step, [self.array_of(value) for value in step.inputs])
         if step.members:
             return self._bind_fused(step)
         op = step.op
         definition = op.definition
         if definition.is_alias or definition.access is Access.READ:
             return self._bind_passing_on(step)
-        array_of = self.array_of
         inputs = [
-            value.value if position in step.hosts else array_of(value)
-            for position, value in enumerate(step.inputs)
+            self._types[value.number].value if k in step.hosts else self.array_of(value)
+            for k, value in enumerate(step.inputs)
         ]
-        outputs = [array_of(value) for value in step.outputs]
         if definition.access is Access.QUERY:
-            memory: Any = self._state.variable(*_variable(step.inputs[0].root))
+            memory: Any = self._slot_of(step.inputs[0].root)
         else:
             memory = self._state.memory_of(op) if definition.is_stateful else None
-        scratch = [array_of(value) for value in step.scratch] if step.scratch else ()
-        xp, n_threads = self._xp(step.device), self._pool.n_threads
-        launch = Launch(xp, inputs, outputs, op.attrs, scratch, memory, n_threads)
-        try:
-            call = bind(step.kernel, launch, self._join)
-        except Exception as error:
-            fail(error, op)
+        scratch = self._scratch_of(step) if step.has_scratch else ()
+        call = self._bind_kernel(step, inputs, scratch, memory)
         if definition.access is Access.ASSIGN and call is not None:
-            slot = self._state.variable(*_variable(step.inputs[0].root))
-            return _assign, (*call, slot)
+            return _assign, (*call, self._slot_of(step.inputs[0].root))
         return call
+
+    def _bind_kernel(
+        self, step: Step, inputs: list[Any], scratch: Sequence[Array] = (), memory: Any = None
+    ) -> Call | None:
+        outputs = [self.array_of(value) for value in step.outputs]
+        xp, n_threads = self._xp(step.device), self._pool.n_threads
+        launch = Launch(xp, inputs, outputs, step.op.attrs, scratch, memory, n_threads)
+        try:
+            return bind(step.kernel, launch, self._join)
+        except Exception as error:
+            fail(error, step.op)
+
+    def _scratch_of(self, step: Step) -> list[Array]:
+        placed = self.plan.scratch.get(step, ())
+        cut = self._cutter(step.device)
+        return [cut(each.type, each.offset) for each in placed]
 
     def _bind_passing_on(self, step: Step) -> Call | None:
         """Bind nothing where an output is its input; a copy where it has bytes of its own."""
         output = step.outputs[0]
         if output.root is not output:
             return None
-        source = self.array_of(step.inputs[0]).reshape(output.dims)
-        return self._xp(step.device).copyto, (self.array_of(output), source)
+        target = self.array_of(output)
+        source = self.array_of(step.inputs[0]).reshape(target.shape)
+        return self._xp(step.device).copyto, (target, source)
 
     def _bind_fused(self, step: Step) -> Call:
         fused = self._fused.get(step)
         if fused is None:
-            scratch = self.array_of(step.scratch[0])
-            fused = FusedCall(step, self._xp(step.device), scratch, self._pool)
-            self._fused[step] = fused
+            n_elements, xp = sliced_elements(step, self._types), self._xp(step.device)
+            [scratch] = self._scratch_of(step)
+            fused = self._fused[step] = FusedCall(step, n_elements, xp, scratch, self._pool)
         fused.bind(self.array_of, self._late)
         return fused, ()
 
@@ -242,29 +279,33 @@ class Binding:
         return self._devices[device].is_host
 
     def _is_small(self, value: Value) -> bool:
-        return is_small(self._devices[value.device], value.dtype, value.dims)
+        dims = self._types[value.number].dims
+        return is_small(self._devices[value.device], value.dtype, dims)
 
     def _fetcher(self, position: int) -> Callable[[], Any]:
         """Make the function that gives the caller one of the fetched values."""
         value = self.plan.fetches[position]
         if self.plan.request.stays:
             return self._keeper(position, value)
-        array = self._arrays.get(value)
         if not self._devices[value.device].is_host:
-            host = partial(result_array, self._devices[HOST], value, self._devices)
+            host = self._result_maker(value, self._devices[HOST])
             stream = self._streams_at(value.device)
             return partial(fetch_from, stream, self.array_of(value), host)
         if value.root in self._late:
             is_given = self._is_given(position, value)
             return partial(return_own if is_given else return_copy, self.array_of, value)
-        if array is None:
-            array = self.array_of(value)
+        array = self.array_of(value)
         return partial(array.__getitem__, ()) if array.ndim == 0 else array.copy
 
     def _is_given(self, position: int, value: Value) -> bool:
         """Tell whether a fetch is the one that gets the memory made for the caller."""
         first = next(k for k, v in enumerate(self.plan.fetches) if v.root is value.root)
-        return value.root.storage is Storage.FETCH and position == first
+        return value.root in self._outputs and position == first
+
+    def _result_maker(self, value: Value, device: Device) -> Callable[[], Array]:
+        """Make the function that allocates memory for a result."""
+        array_type = self._types[value.number]
+        return partial(result_array, device, value.op, array_type, self._devices)
 
     def _keeper(self, position: int, value: Value) -> Callable[[], Any]:
         """Make the function that gives the caller a value on the device where it is."""
@@ -272,7 +313,7 @@ class Binding:
             return partial(return_own, self.array_of, value)
         if value.root not in self._late and self._is_small(value):
             return self.array_of(value).copy  # type: ignore[no-any-return]
-        copy_to = partial(result_array, self._devices[value.device], value, self._devices)
+        copy_to = self._result_maker(value, self._devices[value.device])
         stream = self._streams_at(value.device)
         return partial(copy_out, stream, copy_to, self._xp(value.device), self.array_of, value)
 
@@ -290,11 +331,10 @@ class Binding:
             stream.transfer(array, feeds[position])
         if self._late:
             for position, value in self._large_feeds:
-                self._arrays[value] = feeds[position]
+                self._arrays[value.number] = feeds[position]
             for value in self._outputs:
-                self._arrays[value] = result_array(
-                    self._devices[value.device], value, self._devices
-                )
+                make = self._result_maker(value, self._devices[value.device])
+                self._arrays[value.number] = make()
             for stage in self.stages:
                 for position, step in stage.late:
                     call = self._bind_step(step)
@@ -322,7 +362,7 @@ class Binding:
     def free(self) -> None:
         """Free the memory. No run may be using it, and none may follow."""
         self.stages.clear()  # the list itself: a worker may not yet be done with it
-        self._arrays, self._fused = {}, {}
+        self._arrays, self._fused, self._late = [], {}, frozenset()
         self._slots, self._small_feeds, self._fetch = [], [], []
         for workspace in self._workspaces.values():
             workspace.buffer.free()
@@ -333,28 +373,12 @@ class Binding:
         self._failures.clear()
         if self._late:
             for value in self._late:
-                self._arrays.pop(value, None)
+                self._arrays[value.number] = None
             for fused in self._fused.values():
                 fused.release()
             for stage in self.stages:
                 for position, _ in stage.late:
                     stage.calls[position] = (_wait_for_run, ())
-
-
-def _variable(value: Value) -> tuple[Operation, int, Any, Any]:
-    assert value.variable is not None
-    return value.variable, value.device, value.dims, value.dtype
-
-
-def _cut(xp: Any, workspace: Workspace | None, value: Value) -> Array:
-    """Make a value's array out of its device's workspace."""
-    if value.nbytes == 0:
-        return xp.empty(value.dims, value.dtype.np_dtype)
-    assert workspace is not None
-    if xp is np:
-        return np.ndarray(value.dims, value.dtype.np_dtype, workspace.array, value.offset)
-    raw = workspace.array[value.offset : value.offset + value.nbytes]
-    return raw.view(value.dtype.np_dtype).reshape(value.dims)
 
 
 def _assign(copy: Callable[..., Any], arguments: tuple[Any, ...], slot: VariableSlot) -> None:

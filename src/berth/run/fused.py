@@ -6,7 +6,6 @@ again.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import length_hint
@@ -15,7 +14,7 @@ from typing import Any
 from berth.backends.base import Array
 from berth.ops.opdef import Call
 from berth.plan.fuse import slice_length, slice_scratch_bytes, slot_bytes
-from berth.plan.plan import Step, Storage, Value
+from berth.plan.structure import Step, Storage, Value
 from berth.run.stage import fail
 from berth.run.threads import Pool, my_threads
 
@@ -23,13 +22,14 @@ from berth.run.threads import Pool, my_threads
 class FusedCall:
     """Runs the members of a fused step, slice by slice, on several threads."""
 
-    def __init__(self, step: Step, xp: Any, scratch: Array, pool: Pool) -> None:
+    def __init__(
+        self, step: Step, n_elements: int, xp: Any, scratch: Array, pool: Pool
+    ) -> None:
         self._step = step
         self._pool = pool
         self._scratch = scratch
         self._n_threads = pool.n_threads
-        n_elements = math.prod(step.members[0].outputs[0].dims)
-        length = slice_length(step, pool.n_threads)
+        self._length = length = slice_length(n_elements, pool.n_threads)
         self._bounds = [
             (start, min(start + length, n_elements)) for start in range(0, n_elements, length)
         ]
@@ -42,7 +42,7 @@ class FusedCall:
         self._slices: list[tuple[Call, ...]] = []
         self._scratch_of: dict[tuple[int, Any], list[Array]] = {}
 
-    def bind(self, array_of: Callable[[Value], Array], late: set[Value]) -> None:
+    def bind(self, array_of: Callable[[Value], Array], late: frozenset[Value]) -> None:
         """Make the calls that there are not: all at first, later those of late values."""
         for row, member in enumerate(self._step.members):
             operands = (*member.inputs, *member.outputs)
@@ -68,7 +68,7 @@ class FusedCall:
 
     def _sliced(self, value: Value, array_of: Callable[[Value], Array]) -> list[Array]:
         if value.storage is Storage.SCRATCH:
-            key = (value.offset, value.dtype)
+            key = (value.slot, value.dtype)
             if key not in self._scratch_of:
                 self._scratch_of[key] = self._scratch_slices(value)
             return self._scratch_of[key]
@@ -79,13 +79,13 @@ class FusedCall:
 
     def _scratch_slices(self, value: Value) -> list[Array]:
         """Give each slice the slot of the thread that will do it."""
-        size = slot_bytes(self._step, self._n_threads)
-        per_thread = slice_scratch_bytes(self._step, self._n_threads)
+        size = slot_bytes(self._step, self._length)
+        per_thread = slice_scratch_bytes(self._step, self._length)
         item = value.dtype.itemsize
         arrays = []
         for number, (start, end) in enumerate(self._bounds):
             thread = self._thread_of(number)
-            first = thread * per_thread + value.offset * size
+            first = thread * per_thread + value.slot * size
             raw = self._scratch[first : first + (end - start) * item]
             arrays.append(raw.view(value.dtype.np_dtype))
         return arrays

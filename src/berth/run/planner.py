@@ -1,8 +1,8 @@
 """The planner of a graph: its placement, and the plans of its requests.
 
-What does not depend on the shapes of feeds (which operations a request needs, their devices
-and kernels) is worked out once for a request's *signature*; a new shape of a feed plans only
-what depends on it.
+What does not depend on the shapes of feeds is worked out once for a request's *signature*: the
+operations that it needs, their devices and kernels (`PlacedOps`), and the structure of its
+plans. A new shape of a feed plans only what depends on it.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from berth.errors import OpError
 from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.lru import LRUCache
-from berth.plan.compiler import PlacedOps, Site, compile_plan, place_ops
+from berth.plan.compiler import PlacedOps, Site, compile_plan, make_plan, place_ops
+from berth.plan.knowledge import Blocked, Knowledge
 from berth.plan.placement import Placement
 from berth.plan.placer import place
 from berth.plan.plan import Plan, Request
 from berth.plan.pruning import needed_ops
-from berth.plan.specialize import NOTHING, Blocked, Knowledge
 from berth.plan.walk import document_order
 from berth.run.stage import failure
 
@@ -38,22 +38,16 @@ class Options(NamedTuple):
 
 def plan_request(request: Request, placed: PlacedOps) -> tuple[Plan, Blocked]:
     """Plan a request; if something is blocked, the plan is not finished."""
-    return _compile(request, placed.ops, placed, NOTHING)
+    try:
+        return make_plan(request, placed)
+    except OpError as error:
+        raise failure(error, error.op) from None
 
 
 def plan_part(part: Request, placed: PlacedOps, knowledge: Knowledge) -> tuple[Plan, Blocked]:
     """Plan a part of a request, with what earlier parts of a run found out."""
-    return _compile(part, needed_ops(part, knowledge.done), placed, knowledge)
-
-
-def _compile(
-    request: Request,
-    ops: Sequence[Operation],
-    placed: PlacedOps,
-    knowledge: Knowledge,
-) -> tuple[Plan, Blocked]:
     try:
-        return compile_plan(request, ops, placed, knowledge)
+        return compile_plan(part, needed_ops(part, knowledge.done), placed, knowledge)
     except OpError as error:
         raise failure(error, error.op) from None
 

@@ -23,9 +23,10 @@ from berth.lru import LRUCache
 from berth.ops.convert import dtype_of, frozen
 from berth.ops.evaluate import HostValue
 from berth.plan.compiler import PlacedOps
+from berth.plan.infer import infer_types
+from berth.plan.knowledge import Blocked, Knowledge
 from berth.plan.plan import Feed, Plan, Request
 from berth.plan.pruning import needed_ops, waits_of
-from berth.plan.specialize import Blocked, Knowledge, infer_types
 from berth.run.host_calls import HostCalls
 from berth.run.planner import plan_part
 from berth.run.resources import Resources

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import length_hint
 from typing import NoReturn
@@ -11,7 +11,7 @@ from berth.backends.base import Stream
 from berth.errors import OpError, OutOfMemoryError, UnknownError
 from berth.graph.operation import Operation
 from berth.ops.opdef import Call
-from berth.plan.plan import Copy, Stage, Step
+from berth.plan.structure import ArrayType, Copy, Stage, Step
 
 
 class BoundStage:
@@ -26,11 +26,20 @@ class BoundStage:
         "late",
         "owners",
         "stream",
+        "types",
         "waits",
     )
 
-    def __init__(self, stage: Stage, stream: Stream, failures: list[str]) -> None:
+    def __init__(
+        self,
+        stage: Stage,
+        types: Sequence[ArrayType],
+        stream: Stream,
+        failures: list[str],
+    ) -> None:
         self.device = stage.device
+        self.types = types
+        """The types of the plan's values, by number."""
         self.failures = failures
         """What has failed in this run, by name: a stream may come to its work later."""
         self.waits = stage.waits

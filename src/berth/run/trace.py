@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from berth.errors import DeadlineExceededError
 from berth.graph.operation import Operation
-from berth.plan.plan import Copy, Step
+from berth.plan.structure import ArrayType, Copy
 from berth.run.stage import BoundStage, fail
 
 
@@ -23,15 +24,14 @@ class Event(NamedTuple):
     """Nanoseconds since 1970."""
     end_ns: int
     thread: int
-    step: Step | None
+    outputs: Sequence[ArrayType] = ()
+    """What it made or moved."""
     copy: Copy | None = None
 
     @property
     def nbytes(self) -> int:
         """How many bytes it made or moved."""
-        if self.copy is not None:
-            return self.copy.target.nbytes
-        return sum(value.nbytes for value in self.step.outputs) if self.step else 0
+        return sum(output.nbytes for output in self.outputs)
 
 
 class Recorder:
@@ -52,7 +52,8 @@ class Recorder:
             start = self._now()
             arrive()
             stage.stream.synchronize()
-            self._note(stage, copy.source.tensor.op, start, None, copy)
+            moved = [stage.types[copy.target.number]]
+            self._note(stage, copy.source.tensor.op, start, moved, copy)
         for (function, arguments), step in zip(stage.calls, stage.owners, strict=True):
             start = self._now()
             try:
@@ -61,14 +62,22 @@ class Recorder:
                 stage.stream.synchronize()
             except Exception as error:
                 fail(error, step.op)
-            self._note(stage, step.op, start, step, None)
+            made = [stage.types[value.number] for value in step.outputs]
+            self._note(stage, step.op, start, made)
 
     def _now(self) -> int:
         return time.perf_counter_ns() + self._offset
 
-    def _note(self, stage: BoundStage, op: Operation, start: int, step: Any, copy: Any) -> None:
+    def _note(
+        self,
+        stage: BoundStage,
+        op: Operation,
+        start: int,
+        outputs: Sequence[ArrayType],
+        copy: Copy | None = None,
+    ) -> None:
         end, thread = self._now(), threading.get_ident()
-        self.events.append(Event(stage.device, op, start, end, thread, step, copy))
+        self.events.append(Event(stage.device, op, start, end, thread, outputs, copy))
 
 
 class Deadline:

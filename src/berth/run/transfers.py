@@ -8,16 +8,18 @@ from typing import Any
 
 from berth.backends.base import Array, Stream
 from berth.devices.device import Device
+from berth.graph.operation import Operation
 from berth.memory.buffer import Holder
-from berth.plan.plan import Value
+from berth.plan.structure import ArrayType, Value
 from berth.run.launch import new_array
 
 
-def result_array(device: Device, value: Value, devices: Sequence[Device]) -> Array:
-    """Make memory for a result that the caller will keep."""
-    op = value.tensor.op
+def result_array(
+    device: Device, op: Operation, array_type: ArrayType, devices: Sequence[Device]
+) -> Array:
+    """Make memory for a result of an operation that the caller will keep."""
     holder = partial(Holder, op.name, op.type, op.where)
-    return new_array(device, value.dims, value.dtype, holder, devices)
+    return new_array(device, array_type.dims, array_type.dtype, holder, devices)
 
 
 def return_own(array_of: Callable[[Value], Array], value: Value) -> Any:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from berth.backends.base import Array
 from berth.devices.device import Device
 from berth.devices.out_of_memory import workspace_does_not_fit
+from berth.graph.operation import Operation
 from berth.memory.buffer import Buffer, Holder
-from berth.plan.plan import Plan, Storage, Value
+from berth.plan.plan import Plan
+from berth.plan.structure import ArrayType
 
 
 class Workspace(NamedTuple):
@@ -26,8 +28,7 @@ def take_workspace(
 ) -> Workspace:
     """Take a plan's workspace on a device, or raise OutOfMemoryError."""
     target = devices[device]
-    largest = _largest(plan, device)
-    op = largest.tensor.op
+    op, largest = _largest(plan, device)
     owner = Holder(f"workspace of {op.name}", op.type, op.where, is_workspace=True)
     buffer = target.try_allocate(nbytes, owner)
     if buffer is None:
@@ -42,15 +43,29 @@ def take_workspace(
     return Workspace(buffer, target.view(buffer, (nbytes,), np.uint8))
 
 
-def _largest(plan: Plan, device: int) -> Value:
-    """Find the largest value in a device's workspace: the one to name if it is too large."""
-    steps = (step for stage in plan.stages for step in stage.steps)
-    made = [value for step in steps for value in (*step.outputs, *step.scratch)]
-    moved = [copy.target for copy in plan.copies()]
-    fed = [value for value in plan.feeds if value is not None]
-    here = [
-        value
-        for value in (*made, *moved, *fed)
-        if value.device == device and value.storage in (Storage.WORKSPACE, Storage.FEED)
-    ]
-    return max(here, key=lambda value: value.nbytes)
+def cut_array(xp: Any, workspace: Array | None, array_type: ArrayType, offset: int) -> Array:
+    """Make an array out of a device's workspace."""
+    dims, dtype, nbytes = array_type.dims, array_type.dtype.np_dtype, array_type.nbytes
+    if nbytes == 0:
+        return xp.empty(dims, dtype)
+    assert workspace is not None
+    if xp is np:
+        return np.ndarray(dims, dtype, workspace, offset)
+    return workspace[offset : offset + nbytes].view(dtype).reshape(dims)
+
+
+def _largest(plan: Plan, device: int) -> tuple[Operation, ArrayType]:
+    """Find the largest array in a device's workspace: the one to name if it is too large."""
+    types = plan.types
+    values = plan.structure.workspaces[device]
+    if plan.large:
+        values = [value for value in values if value not in plan.large]
+    sizes = [types[value.number].nbytes for value in values]
+    arrays = []
+    if sizes:
+        value = values[sizes.index(max(sizes))]
+        arrays.append((value.op, types[value.number]))
+    for step, scratch in plan.scratch.items():
+        if step.device == device:
+            arrays += [(step.op, each.type) for each in scratch]
+    return max(arrays, key=lambda array: array[1].nbytes)

@@ -75,7 +75,7 @@ def _events_without_work(recorder: Recorder, engine: Engine, request: Request) -
         now = max((ended.get(each, 0) for each in before), default=0) or recorder.start_ns
         ended[op] = now
         device = positions[placement.devices[op]]
-        made.append(Event(device, op, now, now, threading.get_ident(), None))
+        made.append(Event(device, op, now, now, threading.get_ident()))
     return made
 
 
@@ -140,12 +140,11 @@ def _fill_node(node: NodeExecStats, event: Event, engine: Engine) -> None:
         peak_bytes=event.nbytes,
         allocator_bytes_in_use=arena.stats.in_use_bytes,
     )
-    values = event.step.outputs if event.step else [event.copy.target] if event.copy else []
-    for slot, value in enumerate(values):
+    for slot, array_type in enumerate(event.outputs):
         output = node.output.add(slot=slot)
         description = output.tensor_description
-        description.dtype = value.dtype.as_datatype_enum
-        description.shape.CopyFrom(shape_proto(value.dims))
+        description.dtype = array_type.dtype.as_datatype_enum
+        description.shape.CopyFrom(shape_proto(array_type.dims))
         allocation = description.allocation_description
-        allocation.requested_bytes = allocation.allocated_bytes = value.nbytes
+        allocation.requested_bytes = allocation.allocated_bytes = array_type.nbytes
         allocation.allocator_name = arena.name
