@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ BUILT = 2_000
 LARGE_GRAPH = 10_000
 SIDE = 2048
 N_FLOATS = 4_000_000
+N_LAYERS = 40
+N_UNITS = 16
 
 
 def seconds_of(work: Callable[[], Any], n_calls: int = 1) -> float:
@@ -210,6 +213,29 @@ def train_mlp(tf: Any) -> float:
             return seconds_per_call(lambda: sess.run([step, loss], batch))
 
 
+def new_shapes(with_gradients: bool) -> Case:
+    """Time runs of a model of 40 layers with feeds of shapes that it has not seen before."""
+
+    def case(tf: Any) -> float:
+        with tf.Graph().as_default():
+            x = layer = tf.placeholder(tf.float32, [None, N_UNITS])
+            variables = []
+            for _ in range(N_LAYERS):
+                w = tf.Variable(random_floats(N_UNITS, N_UNITS) * 0.1)
+                b = tf.Variable(np.zeros(N_UNITS, np.float32))
+                layer = tf.nn.relu(tf.matmul(layer, w) + b)
+                variables += [w, b]
+            loss = tf.reduce_mean(tf.square(layer))
+            fetches = [loss, *tf.gradients(loss, variables)] if with_gradients else loss
+            with running(tf) as sess:
+                batches = [np.ones((n, N_UNITS), np.float32) for n in range(1, 102)]
+                sess.run(fetches, {x: batches[0]})
+                runs = [partial(sess.run, fetches, {x: batch}) for batch in batches[1:]]
+                return statistics.median(map(seconds_of, runs))
+
+    return case
+
+
 def save_and_restore(tf: Any) -> float:
     """Time a checkpoint of ten variables of 10 MB: saved over the last one, and restored."""
     with tf.Graph().as_default(), tempfile.TemporaryDirectory() as folder:
@@ -249,6 +275,8 @@ RUNS: dict[str, Case] = {
     "6 elementwise ops, 4M floats": elementwise,
     "6 elementwise ops, 4M floats, fed": elementwise_fed,
     "training step of an MLP, Adam": train_mlp,
+    "new feed shape, 40 layers": new_shapes(with_gradients=False),
+    "new feed shape, 40 layers with gradients": new_shapes(with_gradients=True),
     "checkpoint of 100 MB, saved and restored": save_and_restore,
     "tf.data: range, map, shuffle, batch of 32": read_batches,
 }
