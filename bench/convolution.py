@@ -31,7 +31,7 @@ SECONDS = 1.0
 """How long a case is repeated in each round."""
 
 Case = Callable[[Any, Callable[..., Any]], Any]
-"""Builds what is timed, of a face (TensorFlow 1's names) and a maker of variables."""
+"""Builds what is timed, of an API (TensorFlow 1's names) and a maker of variables."""
 
 
 def face_of(module: str) -> Any:
@@ -82,69 +82,69 @@ def _convolution(size: int, channels: int, way: str) -> Case:
     images, filters = (BATCH, size, size, channels), (5, 5, channels, 64)
     results = (BATCH, size, size, 64)
 
-    def forwards(face: Any, variable: Callable[..., Any]) -> Any:
-        return face.nn.conv2d(variable(*images), variable(*filters), ONES, "SAME")
+    def forwards(api: Any, variable: Callable[..., Any]) -> Any:
+        return api.nn.conv2d(variable(*images), variable(*filters), ONES, "SAME")
 
-    def to_input(face: Any, variable: Callable[..., Any]) -> Any:
-        return face.nn.conv2d_backprop_input(
+    def to_input(api: Any, variable: Callable[..., Any]) -> Any:
+        return api.nn.conv2d_backprop_input(
             images, variable(*filters), variable(*results), ONES, "SAME"
         )
 
-    def to_filter(face: Any, variable: Callable[..., Any]) -> Any:
-        return face.nn.conv2d_backprop_filter(
+    def to_filter(api: Any, variable: Callable[..., Any]) -> Any:
+        return api.nn.conv2d_backprop_filter(
             variable(*images), filters, variable(*results), ONES, "SAME"
         )
 
     return {"forwards": forwards, "to input": to_input, "to filter": to_filter}[way]
 
 
-def _three_by_three(face: Any, variable: Callable[..., Any]) -> Any:
+def _three_by_three(api: Any, variable: Callable[..., Any]) -> Any:
     images, filters = variable(32, 28, 28, 128), variable(3, 3, 128, 128)
-    return face.nn.conv2d(images, filters, ONES, "SAME")
+    return api.nn.conv2d(images, filters, ONES, "SAME")
 
 
-def _one_by_one(face: Any, variable: Callable[..., Any]) -> Any:
-    return face.nn.conv2d(variable(32, 28, 28, 128), variable(1, 1, 128, 256), ONES, "SAME")
+def _one_by_one(api: Any, variable: Callable[..., Any]) -> Any:
+    return api.nn.conv2d(variable(32, 28, 28, 128), variable(1, 1, 128, 256), ONES, "SAME")
 
 
-def _stem(face: Any, variable: Callable[..., Any]) -> Any:
+def _stem(api: Any, variable: Callable[..., Any]) -> Any:
     images, filters = variable(8, 224, 224, 3), variable(7, 7, 3, 64)
-    return face.nn.conv2d(images, filters, [1, 2, 2, 1], "SAME")
+    return api.nn.conv2d(images, filters, [1, 2, 2, 1], "SAME")
 
 
-def _max_pool(face: Any, variable: Callable[..., Any]) -> Any:
-    return face.nn.max_pool(variable(BATCH, 24, 24, 64), **POOL)
+def _max_pool(api: Any, variable: Callable[..., Any]) -> Any:
+    return api.nn.max_pool(variable(BATCH, 24, 24, 64), **POOL)
 
 
-def _max_pool_gradient(face: Any, variable: Callable[..., Any]) -> Any:
+def _max_pool_gradient(api: Any, variable: Callable[..., Any]) -> Any:
     images = variable(BATCH, 24, 24, 64)
-    largest = variable(of=face.nn.max_pool(images, **POOL))
-    return face.back.max_pool(images, largest, variable(BATCH, 12, 12, 64), **POOL)
+    largest = variable(of=api.nn.max_pool(images, **POOL))
+    return api.back.max_pool(images, largest, variable(BATCH, 12, 12, 64), **POOL)
 
 
-def _avg_pool(face: Any, variable: Callable[..., Any]) -> Any:
-    return face.nn.avg_pool(variable(BATCH, 24, 24, 64), **POOL)
+def _avg_pool(api: Any, variable: Callable[..., Any]) -> Any:
+    return api.nn.avg_pool(variable(BATCH, 24, 24, 64), **POOL)
 
 
-def _avg_pool_gradient(face: Any, variable: Callable[..., Any]) -> Any:
-    return face.back.avg_pool([BATCH, 24, 24, 64], variable(BATCH, 12, 12, 64), **POOL)
+def _avg_pool_gradient(api: Any, variable: Callable[..., Any]) -> Any:
+    return api.back.avg_pool([BATCH, 24, 24, 64], variable(BATCH, 12, 12, 64), **POOL)
 
 
-def _lrn(face: Any, variable: Callable[..., Any]) -> Any:
-    return face.nn.lrn(variable(BATCH, 12, 12, 64), 4, 1.0, 0.001 / 9, 0.75)
+def _lrn(api: Any, variable: Callable[..., Any]) -> Any:
+    return api.nn.lrn(variable(BATCH, 12, 12, 64), 4, 1.0, 0.001 / 9, 0.75)
 
 
-def _lrn_gradient(face: Any, variable: Callable[..., Any]) -> Any:
+def _lrn_gradient(api: Any, variable: Callable[..., Any]) -> Any:
     images = variable(BATCH, 12, 12, 64)
-    normalized = variable(of=face.nn.lrn(images, 4, 1.0, 0.001 / 9, 0.75))
-    return face.back.lrn(images, normalized, variable(BATCH, 12, 12, 64), **NORM)
+    normalized = variable(of=api.nn.lrn(images, 4, 1.0, 0.001 / 9, 0.75))
+    return api.back.lrn(images, normalized, variable(BATCH, 12, 12, 64), **NORM)
 
 
 def _depthwise(way: str) -> Case:
     dims, filters = (BATCH, 12, 12, 64), (5, 5, 64, 1)
 
-    def case(face: Any, variable: Callable[..., Any]) -> Any:
-        nn = face.nn
+    def case(api: Any, variable: Callable[..., Any]) -> Any:
+        nn = api.nn
         if way == "forwards":
             return nn.depthwise_conv2d(variable(*dims), variable(*filters), ONES, "SAME")
         if way == "to input":
@@ -156,9 +156,9 @@ def _depthwise(way: str) -> Case:
     return case
 
 
-def _training_step(face: Any, variable: Callable[..., Any]) -> Any:
+def _training_step(api: Any, variable: Callable[..., Any]) -> Any:
     """One step of gradient descent on the CIFAR-10 tutorial's model."""
-    tf, nn = face.tf, face.nn
+    tf, nn = api.tf, api.nn
     weights: list[Any] = []
 
     def weight(*dims: int, scale: float = 0.05) -> Any:
@@ -179,7 +179,7 @@ def _training_step(face: Any, variable: Callable[..., Any]) -> Any:
     logits = layer(x, 10)
     losses = nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
     decay = sum(0.004 * nn.l2_loss(w) for w in weights if w.shape[0] in (2304, 384))
-    grads = face.gradients(tf.reduce_mean(losses) + decay, weights)
+    grads = api.gradients(tf.reduce_mean(losses) + decay, weights)
     steps = zip(weights, grads, strict=True)
     return tf.group(*(tf.assign_sub(w, 0.01 * grad) for w, grad in steps))
 
@@ -210,9 +210,9 @@ CASES: Mapping[str, Case] = {
 # --- timing -------------------------------------------------------------------------------
 
 
-def milliseconds(face: Any, case: Case) -> float:
+def milliseconds(api: Any, case: Case) -> float:
     """Return the shortest time that a case takes."""
-    tf = face.tf
+    tf = api.tf
     generator = np.random.default_rng(0)
     with tf.Graph().as_default():
         made = []
@@ -222,7 +222,7 @@ def milliseconds(face: Any, case: Case) -> float:
             made.append(tf.Variable(start if of is None else of, name="v"))
             return made[-1]
 
-        result = case(face, variable)
+        result = case(api, variable)
         target = getattr(result, "op", result)
         config = tf.ConfigProto(
             intra_op_parallelism_threads=N_THREADS, inter_op_parallelism_threads=1
@@ -241,8 +241,8 @@ def milliseconds(face: Any, case: Case) -> float:
 
 def measure(module: str, names: list[str]) -> None:
     """Time cases in this process, and print them as JSON."""
-    face = face_of(module)
-    print(json.dumps({name: milliseconds(face, CASES[name]) for name in names}))
+    api = face_of(module)
+    print(json.dumps({name: milliseconds(api, CASES[name]) for name in names}))
 
 
 def ask(python: str | Path, module: str, names: list[str]) -> dict[str, float]:

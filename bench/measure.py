@@ -311,8 +311,8 @@ SIMULATED: dict[str, Case] = {
 # --- running them -------------------------------------------------------------------------
 
 
-def face(side: str, case: str) -> Any:
-    """Import what a case needs: the module itself, or its face of TensorFlow 1."""
+def api(side: str, case: str) -> Any:
+    """Import what a case needs: the module itself, or its API of TensorFlow 1."""
     if case in CALLS:
         return importlib.import_module(side)
     tf = importlib.import_module(f"{side}.compat.v1")
@@ -324,7 +324,7 @@ def face(side: str, case: str) -> Any:
 def main() -> None:
     side, *names = sys.argv[1:]
     cases = {**CALLS, **RUNS, **SIMULATED}
-    print(json.dumps({name: cases[name](face(side, name)) for name in names}))
+    print(json.dumps({name: cases[name](api(side, name)) for name in names}))
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
         ): "no operation takes a reference and a handle",
     },
     "plan/fuse.py": {("SLICE = 2**18", "18 -> 19"): _TUNING},
-    "plan/layout.py": {("END = 2**60", "2 -> 3"): "beyond any position"},
+    "plan/liveness.py": {("END = 2**60", "2 -> 3"): "beyond any position"},
     "run/executor.py": {
         (
             "busy = [d for d, s in binding.plan.work_seconds.items() if s >= WORTH_A_THREAD]",

@@ -77,7 +77,7 @@ def test_fake_data_is_ones():
     assert data.num_examples == 10000
 
 
-def test_wrong_arguments_are_told():
+def test_wrong_arguments_are_errors():
     with pytest.raises(
         TypeError, match=r"Invalid image dtype tf\.float64, expected uint8 or float32"
     ):
@@ -138,7 +138,7 @@ def test_missing_files_are_named_with_their_source(mnist):
     ],
     ids=["labels", "cut", "plain", "header", "too few", "too many"],
 )
-def test_damaged_idx_file_is_told(tmp_path, content, message):
+def test_damaged_idx_file_is_an_error(tmp_path, content, message):
     path = tmp_path / "images.gz"
     path.write_bytes(content)
     with pytest.raises(ValueError) as raised:  # noqa: PT011 (compared below)

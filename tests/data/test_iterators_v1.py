@@ -53,7 +53,7 @@ def test_datasets_without_own_seeds_take_the_graph_s_in_turn(session):
     assert read(session, second) == [1, 3, 2, 4, 0, 5]
 
 
-def test_initializable_iterators_begin_anew(session):
+def test_initializable_iterators_start_again(session):
     iterator = tf.data.make_initializable_iterator(D.range(10).shuffle(4, seed=1))
     assert (iterator.initializer.type, iterator.initializer.name) == ("MakeIterator",) * 2
     with pytest.raises(

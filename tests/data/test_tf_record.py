@@ -58,7 +58,7 @@ def test_files_are_read_as_they_are_written(tmp_path, compression):
         (WRITTEN[:25], 1, None),
     ],
 )
-def test_damaged_file_is_told(tmp_path, content, records, message):
+def test_damaged_file_is_an_error(tmp_path, content, records, message):
     path = tmp_path / "damaged"
     path.write_bytes(content)
     found = []
@@ -72,7 +72,7 @@ def test_damaged_file_is_told(tmp_path, content, records, message):
 
 
 @pytest.mark.parametrize("compression", ["GZIP", "ZLIB"])
-def test_what_is_not_compressed_is_told(tmp_path, compression):
+def test_what_is_not_compressed_is_an_error(tmp_path, compression):
     (tmp_path / "plain").write_bytes(WRITTEN)
     with pytest.raises(DataLossError, match="inflate"):
         list(read_records(tmp_path / "plain", compression))
@@ -94,7 +94,7 @@ def test_mutated_files_are_refused_or_read(tmp_path_factory, records, data):
     assert found == records[: len(found)]  # a checksum catches what was changed
 
 
-def test_misuse_is_told(tmp_path):
+def test_misuse_is_an_error(tmp_path):
     with pytest.raises(NotFoundError, match="/nowhere/x; No such file or directory"):
         list(read_records("/nowhere/x"))
     with pytest.raises(NotFoundError, match="/nowhere/x; No such file or directory"):

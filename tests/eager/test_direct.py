@@ -120,7 +120,7 @@ def test_values_of_host_inputs_are_constants():
     assert turned.numpy().tolist() == [[3.0], [4.0]]
 
 
-def test_fixed_attributes_are_told_apart():
+def test_fixed_attributes_are_distinguished():
     x = tf.constant(X)
     for _ in range(3):
         assert tf.matmul(x, x, transpose_b=True).shape == (2, 2)

@@ -31,7 +31,7 @@ def test_axes_of_gradients_are_tensorflow_s(x, y, for_x, for_y):
     assert [each.tolist() for each in found] == [for_x, for_y]
 
 
-def test_shapes_that_do_not_fit_are_told():
+def test_shapes_that_do_not_fit_are_errors():
     axes = apply(
         BROADCAST_GRADIENT_ARGS, (tf.constant([2]), tf.placeholder(tf.int32, [1])), {}, None
     )

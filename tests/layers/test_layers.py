@@ -230,13 +230,13 @@ def test_layer_s_gradient_reaches_its_variables():
         ),
     ],
 )
-def test_misuse_is_told(use, error, message):
+def test_misuse_is_an_error(use, error, message):
     with pytest.raises(error) as raised:
         use()
     assert str(raised.value) == message
 
 
-def test_another_size_of_input_is_told():
+def test_another_size_of_input_is_an_error():
     layer = tf.layers.Dense(3, name="d")
     layer(placeholder(None, 3))
     with pytest.raises(

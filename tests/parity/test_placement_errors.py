@@ -91,7 +91,7 @@ def test_request_without_type_is_e3b():
     )
 
 
-def test_group_with_another_wish_is_e4():
+def test_group_with_another_request_is_e4():
     graph = program(
         "p = placeholder('float32', [], name='p')\n"
         "negative(p, name='a')\n"

@@ -54,7 +54,7 @@ def test_soft_placement_keeps_the_job():
     )
 
 
-def test_soft_colocation_gives_up_both_wishes():
+def test_soft_colocation_drops_both_requests():
     graph = program(
         "with graph.device('/cpu:1'): a = constant(1.0, name='a')\n"
         "with graph.device('/cpu:5'): b = constant(1.0, name='b')\n"

@@ -252,7 +252,7 @@ def test_chain_of_causes(text, name, options, chain):
     assert why(text, name, **options) == dedent(chain).strip()
 
 
-def test_others_wishes_decide_for_a_group():
+def test_requests_of_others_decide_for_a_group():
     graph = program(
         "p = placeholder('float32')\na = negative(p, name='a')\ngraph.device('/gpu:1').__enter__()\nnegative(p, name='b')"
     )
@@ -265,7 +265,7 @@ def test_others_wishes_decide_for_a_group():
     )
 
 
-def test_softened_wishes_name_each_other():
+def test_softened_requests_name_each_other():
     graph = program(
         "p = placeholder('float32')\none = graph.device('/gpu:1'); one.__enter__()\nnegative(p, name='a')\none.__exit__()\n"
         "graph.device('/cpu:0').__enter__()\nnegative(p, name='b')"

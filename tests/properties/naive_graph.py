@@ -3,7 +3,7 @@
 `NaiveSession` computes operation by operation, in the order they were made, on host arrays
 of their own. It knows nothing of plans, devices or memory: only what operations are.
 
-The checks below it read a finished plan and work out anew, from the graph and the order of
+The checks below it read a finished plan and work out again, from the graph and the order of
 the stages, what must cross between devices and which values are alive at once.
 """
 

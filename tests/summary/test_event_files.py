@@ -207,7 +207,7 @@ def test_unclosed_writer_loses_nothing_at_exit(tmp_path):
     assert events_of(tmp_path)[1].summary.value[0].simple_value == 7
 
 
-def test_full_disk_is_told_and_nothing_is_lost(tmp_path, monkeypatch):
+def test_full_disk_is_an_error_and_nothing_is_lost(tmp_path, monkeypatch):
     writer = EventFileWriter(tmp_path)
     writer.add_event(tf.Event(step=3))
     real = writer._file._file

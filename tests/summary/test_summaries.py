@@ -150,7 +150,7 @@ def test_all_are_merged(evaluate):
         (lambda: tf.summary.histogram("s", tf.constant("x")), TypeError, None),
     ],
 )
-def test_misuse_is_told(evaluate, use, error, message):
+def test_misuse_is_an_error(evaluate, use, error, message):
     with pytest.raises(error) as raised:
         evaluate(use())
     if message is not None:

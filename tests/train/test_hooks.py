@@ -209,7 +209,7 @@ class Listener(tf.train.CheckpointSaverListener):
         self.calls.append(("end", int(global_step_value)))
 
 
-def test_listeners_are_told_of_checkpoints(tmp_path):
+def test_listeners_are_called_for_checkpoints(tmp_path):
     _, train_op = counting()
     listener = Listener(stop_at=4)
     hook = tf.train.CheckpointSaverHook(

@@ -354,7 +354,7 @@ def test_options_of_hooks_reach_the_run():
 # --- scaffolds --------------------------------------------------------------------------------
 
 
-def test_scaffold_initializes_as_told():
+def test_scaffold_initializes_by_its_arguments():
     value = tf.placeholder(tf.float32, [])
     first = tf.get_variable("first", initializer=value)
     second = tf.get_variable("second", initializer=0.0)
@@ -398,7 +398,7 @@ def test_two_of_a_kind_are_ambiguous():
         tf.train.Scaffold().finalize()
 
 
-def test_missing_initialization_is_told():
+def test_missing_initialization_is_an_error():
     first = tf.get_variable("first", initializer=1.0)
     tf.get_variable("second", initializer=1.0)
     scaffold = tf.train.Scaffold(init_op=first.initializer)

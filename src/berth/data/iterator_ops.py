@@ -53,7 +53,7 @@ class SessionIterator:
         _by_handle[self.handle] = self
 
     def start(self, node: Node, values: Sequence[Any]) -> None:
-        """Begin anew, with a dataset for these values of its inputs."""
+        """Start again, with a dataset for these values of its inputs."""
         elements = node.bind(values).iterate()
         with self._lock:
             self._elements = elements

@@ -62,7 +62,7 @@ class Iterator:
 
     @property
     def initializer(self) -> Any:
-        """The operation that begins anew."""
+        """The operation that starts it again."""
         if self._initializer is None:
             raise ValueError(
                 "The iterator does not have an initializer. This means it was likely created "

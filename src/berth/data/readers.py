@@ -214,7 +214,7 @@ class ReaderBase:
         return apply_op(RESTORE_STATE, (self._reader_ref, state), {}, name)
 
     def reset(self, name: str | None = None) -> Any:
-        """Begin anew, with the next file."""
+        """Start again, with the next file."""
         return apply_op(RESET, (self._reader_ref,), {}, name)
 
 

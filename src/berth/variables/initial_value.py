@@ -1,7 +1,7 @@
 """Initial values that depend on other variables, which may be uninitialized.
 
 ``w = tf.Variable(v * 2.0)``: one run may initialise both, in any order. So what `w` starts
-with is computed anew from the *initialised value* of `v`: its value, or what that will be.
+with is computed again from the *initialised value* of `v`: its value, or what that will be.
 """
 
 from __future__ import annotations

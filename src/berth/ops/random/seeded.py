@@ -5,7 +5,7 @@ from run to run. The seeds come from the program's (`set_random_seed`, one for a
 the operation's own:
 
     graph   own     the operation's pair
-    none    none    drawn anew in each session
+    none    none    drawn again in each session
     none    b       (87654321, b)
     a       none    (a, k) for the k-th such operation of the graph
     a       b       (a, b)

@@ -33,7 +33,7 @@ class SecondOrStepTimer:
         self.reset()
 
     def reset(self) -> None:
-        """Start anew: the next step triggers."""
+        """Start again: the next step triggers."""
         self._last: tuple[Any, float] | None = None
 
     def should_trigger_for_step(self, step: Any) -> bool:
