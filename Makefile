@@ -96,6 +96,7 @@ parity: $(READY)
 	PYTHONPATH=bench $(BIN)/python -m tests.parity.differential.device_strings
 	PYTHONPATH=bench $(BIN)/python -m tests.parity.differential.training
 	PYTHONPATH=bench $(BIN)/python -m tests.parity.differential.checkpoints
+	PYTHONPATH=bench $(BIN)/python -m tests.parity.differential.autograph
 
 bench: $(READY)
 	$(BIN)/python bench/memory.py

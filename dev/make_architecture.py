@@ -39,6 +39,7 @@ ABOUT = {
     "run": "bindings, executor, threads",
     "front": "context, options, scopes",
     "eager": "tensors, dispatch cache",
+    "autograph": "control flow on tensors",
     "functions": "tf.function",
     "session": "sessions, feeds, fetches",
     "public": "berth, berth.compat.v1, config",

@@ -427,6 +427,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     from berth import (
+        autograph,
         bitwise,
         compat,
         data,
@@ -450,6 +451,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ += [
     "__version__",
+    "autograph",
     "bitwise",
     "compat",
     "config",
@@ -479,6 +481,7 @@ __all__ += [
 ]
 
 _LAZY_MODULES = (
+    "autograph",
     "bitwise",
     "compat",
     "data",

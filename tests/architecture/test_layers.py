@@ -27,6 +27,7 @@ LAYERS = (
     "run",
     "front",
     "eager",
+    "autograph",
     "functions",
     "session",
     "data",

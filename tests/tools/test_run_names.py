@@ -251,8 +251,6 @@ def test_check_finds_what_would_fail(tmp_path, monkeypatch, capsys):
         "missing Session.runn p.py:17 Did you mean 'run'?",
         "missing NodeDef.devise p.py:19 Did you mean 'device'?",
         "missing Operation.nodedef p.py:19 Did you mean 'node_def'?",
-        "missing AutoGraph: `if` on a tensor p.py:30 Instead: tf.cond.",
-        "missing AutoGraph: `while` on a tensor p.py:32 Instead: tf.while_loop.",
         "missing import no_such_package p.py:1 not installed: pip install no_such_package",
         "missing import keras_of_nobody p.py:2 not installed: pip install keras_of_nobody",
         "missing import helper_needs_this helper.py:1 not installed: pip install helper_needs_this",

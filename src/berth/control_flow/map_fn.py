@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from berth.control_flow.callbacks import as_converted
 from berth.control_flow.cond import building
 from berth.control_flow.subgraph import Part, SubgraphFuncGraph, add_call, value_of
 from berth.dtypes import DType, as_dtype
@@ -38,10 +39,18 @@ Step = Callable[[list[Any], list[Any]], tuple[list[Any], list[Any]]]
 class EachElement:
     """One step for each element of some tensors, in a graph or eagerly."""
 
-    def __init__(self, elems: Sequence[Any], reverse: bool, name: str) -> None:
+    def __init__(
+        self,
+        elems: Sequence[Any],
+        reverse: bool,
+        name: str,
+        invariants: Sequence[Dims] | None = None,
+    ) -> None:
         self._elems = elems
         self._reverse = reverse
         self._name = name
+        self._invariants = invariants
+        """The shapes that loop variables may have, if not those of their first values."""
 
     def run(self, step: Step, starts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Return the final loop variables, and the stacked values of each output."""
@@ -64,20 +73,22 @@ class EachElement:
         self, here: Graph, step: Step, starts: Sequence[Any]
     ) -> tuple[list[Any], list[Any]]:
         graph = SubgraphFuncGraph(f"{self._name}_body", here)
-        for tensor in starts:
-            graph.add_input(tensor.dtype.base_dtype, tensor.dims, "variable")
+        shapes = self._invariants or [tensor.dims for tensor in starts]
+        for tensor, dims in zip(starts, shapes, strict=True):
+            graph.add_input(tensor.dtype.base_dtype, dims, "variable")
         for elem in self._elems:
             dims = None if elem.dims is None else elem.dims[1:]
             graph.add_input(elem.dtype.base_dtype, dims, "element")
         variables, elements = graph.inputs[: len(starts)], graph.inputs[len(starts) :]
         following, rows = graph.trace(step, variables, elements)
-        for start, after in zip(starts, following, strict=True):
-            _check_kept(start, after)
+        if self._invariants is None:
+            for start, after in zip(starts, following, strict=True):
+                _check_kept(start, after)
         attrs = {
             "n_variables": len(starts),
             "n_sequences": len(self._elems),
             "n_rows": len(rows),
-            "invariants": [tensor.dims for tensor in starts],
+            "invariants": list(shapes),
             "reverse": self._reverse,
         }
         given = [_count_of(self._elems), *starts, *self._elems]
@@ -139,9 +150,11 @@ def _converted(leaf: Any, dtype: DType | None = None) -> Any:
     return value_of(tensor) if isinstance(tensor, SymbolicTensor) else tensor
 
 
-def _check_callable(fn: Any, name: str) -> None:
+def _callable(fn: Any, name: str) -> Any:
+    """Return a function of the user, as AutoGraph converts it where it is on."""
     if not callable(fn):
         raise TypeError(f"{name} must be callable. Received {fn} of type {type(fn)}.")
+    return as_converted(fn)
 
 
 def _finished(result: Any, back_prop: bool) -> Any:
@@ -169,7 +182,7 @@ def map_fn(
     >>> map_fn(lambda row: row[0] * row[1], tf.constant([[1, 2], [3, 4]])).numpy().tolist()
     [2, 12]
     """
-    _check_callable(fn, "fn")
+    fn = _callable(fn, "fn")
     signature = dtype if fn_output_signature is None else fn_output_signature
     with scope("map", name):
         tensors = _elements(elems)
@@ -284,7 +297,7 @@ def _joined(reverse: bool, first: Any, rows: Any) -> Any:
 
 def _fold(fn: Any, elems: Any, initializer: Any, *, reverse: bool) -> tuple[Any, Any, Any]:
     """Return the final, first and intermediate results of a reduction along an axis."""
-    _check_callable(fn, "fn")
+    fn = _callable(fn, "fn")
     tensors = _elements(elems)
     structure = elems if initializer is None else initializer
     if initializer is None:

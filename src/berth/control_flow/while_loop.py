@@ -149,7 +149,7 @@ class _Loop:
         if given is None:
             return start.dims
         dims = given.dims if isinstance(given, TensorSpec) else read_dims(given.shape)
-        if not _is_within(start.dims, dims):
+        if not is_within(start.dims, dims):
             raise ValueError(
                 f"The shape invariant specified for {start.name} is not compatible with the "
                 f"initial shape of the loop variable. It enters the loop with shape "
@@ -258,7 +258,7 @@ def _check_kept(start: SymbolicTensor, dims: Dims, after: SymbolicTensor) -> Non
             f"Loop var {start.name} enters the loop with type {start.dtype!r} but has type "
             f"{after.dtype!r} after 1 iteration. {start.name} type should remain constant."
         )
-    if not _is_within(after.dims, dims):
+    if not is_within(after.dims, dims):
         raise ValueError(
             f"Input tensor `{start.name}` enters the loop with shape {TensorShape(dims)}, but "
             f"has shape {after.shape} after one iteration. To allow the shape to vary across "
@@ -267,7 +267,7 @@ def _check_kept(start: SymbolicTensor, dims: Dims, after: SymbolicTensor) -> Non
         )
 
 
-def _is_within(dims: Dims, invariant: Dims) -> bool:
+def is_within(dims: Dims, invariant: Dims) -> bool:
     """Tell whether a shape is certain to be one that an invariant allows."""
     if invariant is None:
         return True

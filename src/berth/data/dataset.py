@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from berth.data.graph_iteration import computed
+from berth.data.graph_iteration import GraphIterator, computed
 from berth.data.iterator_ops import CARDINALITY, REDUCE
 from berth.data.iterators import NumpyIterator, OwnedIterator, Surface
 from berth.data.options import Options
@@ -20,6 +20,7 @@ from berth.errors import InvalidArgumentError
 from berth.graph.nest import flatten
 from berth.ops.arrays.array import constant
 from berth.ops.compose import convert, is_eager
+from berth.ops.elementwise.compare import logical_and, logical_or
 from berth.ops.type_spec import TensorSpec
 from berth.public import public_v2
 
@@ -116,6 +117,33 @@ class Dataset(PaddedBatches):
             )
         return OwnedIterator(self._pipeline(), self._surface)
 
+    def _graph_iterator(self) -> GraphIterator:
+        """Return an iterator of the function that is traced."""
+        node = self._node
+
+        def iterate(values: Sequence[Any]) -> OwnedIterator:
+            pipeline = node.bind(values) if node.symbols else self._pipeline()
+            return OwnedIterator(pipeline, self._surface)
+
+        return GraphIterator.over(node, iterate)
+
+    def _autograph_for(self, loop: Any, body: Any, more: Any) -> None:
+        self._graph_iterator()._autograph_for(loop, body, more)
+
+    def _autograph_builtin(self, name: str) -> Any:
+        """Return what a function of Python does with datasets in converted code."""
+        found = {
+            "iter": lambda dataset: dataset._graph_iterator(),
+            "enumerate": lambda dataset, start=0: dataset.enumerate(start),
+            "zip": lambda *datasets: self._class.zip(datasets),
+            "map": lambda function, *datasets: _joined(self._class, datasets).map(function),
+            "filter": lambda function, dataset: dataset.filter(function),
+            "len": lambda dataset: dataset.cardinality(),
+            "any": lambda dataset: dataset.reduce(constant(False), logical_or),
+            "all": lambda dataset: dataset.reduce(constant(True), logical_and),
+        }
+        return found.get(name)
+
     def as_numpy_iterator(self) -> NumpyIterator:
         """Return an iterator over the elements as NumPy's arrays and scalars."""
         if not is_eager():
@@ -170,6 +198,10 @@ class Dataset(PaddedBatches):
             return computed(REDUCE, node, inputs, function.spec, compute)
         arrays = [leaf if isinstance(leaf, np.ndarray) else leaf.value for leaf in given]
         return Surface(function.spec, self._class).tensors(tuple(compute(arrays)))
+
+
+def _joined(kind: Any, datasets: Sequence[Any]) -> Any:
+    return datasets[0] if len(datasets) == 1 else kind.zip(datasets)
 
 
 def _cardinality_of(node: Node) -> Callable[[Any], list[Any]]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ class ElementFunction:
             self._is_fed = [is_tensor(value) for value in inputs]
             element = packer(spec)(inputs)
             arguments = element if is_unpacked(spec) else (element,)
-            result = _listed_as_tuple(function(*arguments))
+            result = _listed_as_tuple(_call_converted(function, *arguments))
             result = map_leaves(self._returned, result)
             self._read_result(result)
         self.captured = [outer for outer, _ in graph.captures]
@@ -236,6 +237,11 @@ class BoundElementFunction:
                 f"The function was passed to {name} at {where.place}.",
             ),
         )
+
+
+def _call_converted(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function of the user, converted by AutoGraph, which is loaded when needed."""
+    return import_module("berth.autograph.api").call_callback(function, *arguments)
 
 
 def _listed_as_tuple(result: Any) -> Any:

@@ -135,6 +135,15 @@ def _components(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     return tuple((dtype, shape.dims_or_none) for dtype, shape in kinds)
 
 
+def _iterate(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> Sequence[Any]:
+    values = [np.array(value) for value in inputs]
+    return [scalar_object(attrs["dataset"].thing(values))]
+
+
+def _has_next(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> Sequence[Any]:
+    return [np.array(_iterator(inputs[0], objects).has_next())]
+
+
 def _to_string(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> Sequence[Any]:
     return [scalar_object(_iterator(inputs[0], objects).handle)]
 
@@ -186,6 +195,8 @@ MAKE_ITERATOR = host_call_op(
     "MakeIterator", f"{_HANDLE} dataset:Any*", _initialize, nothing, on_gpu=True
 )
 GET_NEXT = host_call_op("IteratorGetNext", _HANDLE, _get_next, _components, on_gpu=True)
+ITERATE = host_call_op("AnonymousIterator", "dataset:Any*", _iterate, _one_resource)
+HAS_NEXT = host_call_op("IteratorHasNext", _HANDLE, _has_next, _one_truth, on_gpu=True)
 TO_STRING = host_call_op("IteratorToStringHandle", _HANDLE, _to_string, _text, on_gpu=True)
 FROM_STRING = host_call_op(
     "IteratorFromStringHandleV2", "string_handle:string", _from_string, _one_resource

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from berth.data.graph_iteration import component_attrs, next_of_handle
+from berth.data.graph_iteration import GraphIterator, component_attrs
 from berth.data.iterator_ops import ANONYMOUS_ITERATOR, Token
 from berth.data.pipeline import Node, Pipeline
 from berth.data.structure import (
@@ -82,6 +83,8 @@ class OwnedIterator:
     def __init__(self, pipeline: Pipeline, surface: Surface) -> None:
         self._surface = surface
         self._elements = pipeline.iterate()
+        self._ahead: list[Element] = []
+        """The element that `has_next` has read, for the next call."""
         self._lock = threading.RLock()
 
     @property
@@ -96,18 +99,35 @@ class OwnedIterator:
         if not is_eager():  # a function that is traced: each call reads an element
             return self._next_in_graph()
         with self._lock:
-            element = next(self._elements)
+            element = self._ahead.pop() if self._ahead else next(self._elements)
         return self._surface.tensors(element)
 
     def next_element(self) -> Element | None:
         """Return the next element, or None at the end, for a function that reads it."""
         with self._lock:
-            return next(self._elements, None)
+            return self._ahead.pop() if self._ahead else next(self._elements, None)
 
-    def _next_in_graph(self) -> Any:
+    def has_next(self) -> bool:
+        """Tell whether there is another element, for a loop of a function."""
+        with self._lock:
+            if not self._ahead:
+                self._ahead.extend(islice(self._elements, 1))
+            return bool(self._ahead)
+
+    def _in_graph(self) -> GraphIterator:
+        """Return it as a traced function reads it, in each call."""
         spec = self.element_spec
         attrs = {"iterator": Token.of(self, "AnonymousIterator"), **component_attrs(spec)}
-        return next_of_handle(apply(ANONYMOUS_ITERATOR, (), attrs), spec)
+        return GraphIterator(apply(ANONYMOUS_ITERATOR, (), attrs), spec)
+
+    def _next_in_graph(self) -> Any:
+        return self._in_graph().get_next()
+
+    def _autograph_for(self, loop: Any, body: Any, more: Any) -> None:
+        self._in_graph()._autograph_for(loop, body, more)
+
+    def _autograph_builtin(self, name: str) -> Any:
+        return self._in_graph()._autograph_builtin(name)
 
     def next(self) -> Any:
         """Return the next element; StopIteration at the end."""

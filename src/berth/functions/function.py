@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 from berth.eager.tensor import EagerTensor
@@ -43,8 +44,12 @@ class Function:
         python_function: Callable[..., Any],
         input_signature: Sequence[Any] | None = None,
         reduce_retracing: bool = False,
+        autograph: bool = True,
+        autograph_options: Any = None,
     ) -> None:
         self.python_function = python_function
+        self._autograph = autograph
+        self._autograph_options = autograph_options
         self._signature = Signature(python_function, input_signature)
         self._reduces = reduce_retracing
         self._traces: LRUCache[Any, ConcreteFunction] = LRUCache("traces", MAX_TRACES)
@@ -150,12 +155,20 @@ class Function:
         structure = self._signature.typed(call)
         with graph.as_default(), graph.device(device or None):
             arguments, options = pack_sequence_as(structure, symbols, expand_composites=True)
-            result = self.python_function(*arguments, **options)
+            result = self._call_python(arguments, options)
             result = map_structure(
                 lambda leaf: self._returned(graph, leaf), result, expand_composites=True
             )
         taken = _with_specs(structure, iter(specs))
         return ConcreteFunction(graph, result, self._signature, taken)
+
+    def _call_python(self, arguments: Sequence[Any], options: dict[str, Any]) -> Any:
+        """Call the Python function, converted by AutoGraph unless that is turned off."""
+        if not self._autograph:
+            return self.python_function(*arguments, **options)
+        # Loaded by the first trace: most of the time of `import berth` would be its own.
+        call = import_module("berth.autograph.api").call_converted
+        return call(self.python_function, self._autograph_options, arguments, options)
 
     def _returned(self, graph: FuncGraph, leaf: Any) -> Any:
         """Convert a function's result to a tensor of its graph; None and operations to None."""
@@ -178,7 +191,13 @@ class Function:
         bound = methods.get(self)
         if bound is None:
             method = self.python_function.__get__(instance, owner)
-            bound = methods[self] = Function(method, self.input_signature, self._reduces)
+            bound = methods[self] = Function(
+                method,
+                self.input_signature,
+                self._reduces,
+                self._autograph,
+                self._autograph_options,
+            )
         return bound
 
     def __repr__(self) -> str:
@@ -247,8 +266,8 @@ def function(
 ) -> Any:
     """Compile a Python function into graphs, one for each combination of argument types.
 
-    Python's own control flow is followed while tracing; what depends on the value of a tensor
-    needs `tf.cond`, `tf.while_loop` or `tf.where`.
+    AutoGraph converts Python's control flow that depends on the value of a tensor. With
+    ``autograph=False`` that needs `tf.cond`, `tf.while_loop` or `tf.where`.
 
     >>> @function
     ... def double(x):
@@ -261,7 +280,15 @@ def function(
         return functools.partial(
             function,
             input_signature=input_signature,
+            autograph=autograph,
             reduce_retracing=reduce_retracing,
+            experimental_autograph_options=experimental_autograph_options,
             experimental_relax_shapes=experimental_relax_shapes,
         )
-    return Function(func, input_signature, reduce_retracing or bool(experimental_relax_shapes))
+    return Function(
+        func,
+        input_signature,
+        reduce_retracing or bool(experimental_relax_shapes),
+        autograph,
+        experimental_autograph_options,
+    )

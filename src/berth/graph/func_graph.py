@@ -84,6 +84,8 @@ def is_variable(tensor: Any) -> bool:
         return bool(tensor.dtype.is_ref)
     op = tensor.op if isinstance(tensor, SymbolicTensor) else None
     while op is not None and op.inputs and not op.definition.is_source:
+        if op.definition.host_call is not None:  # an object of the session, made of values
+            return False
         op = op.inputs[0].op
     return op is None or op.definition.source is Source.VARIABLE
 

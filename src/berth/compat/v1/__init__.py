@@ -896,6 +896,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     from berth.compat.v1 import app as app
+    from berth.compat.v1 import autograph as autograph
     from berth.compat.v1 import compat as compat
     from berth.compat.v1 import data as data
     from berth.compat.v1 import flags as flags
@@ -912,6 +913,7 @@ if TYPE_CHECKING:
 
 _LAZY_MODULES = (
     "app",
+    "autograph",
     "contrib",
     "compat",
     "data",
@@ -933,6 +935,7 @@ _LAZY_MODULES = (
 
 __all__ += [
     "app",
+    "autograph",
     "bitwise",
     "compat",
     "config",

@@ -1,4 +1,4 @@
-"""Attributes of TensorFlow's objects in a program's text: fields, methods; and AutoGraph.
+"""Attributes of TensorFlow's objects in a program's text: fields and methods.
 
 Which class an expression has is known for calls of classes (``tf.ConfigProto()``), for names
 that are bound to such a call and nothing else, and for message fields. Of anything else nothing
@@ -33,7 +33,7 @@ Found = tuple[int, str, str]
 def check(nodes: Sequence[ast.AST], path_of: PathOf) -> Iterator[Found]:
     """List attributes, fields and statements that berth does not have, in order."""
     reader = _Reader(nodes, path_of)
-    found = {*reader.missing_attributes(), *reader.missing_keywords(), *reader.autograph()}
+    found = {*reader.missing_attributes(), *reader.missing_keywords()}
     return iter(sorted(found))
 
 
@@ -160,33 +160,6 @@ class _Reader:
                     near = did_you_mean(keyword.arg, cls._fields)
                     yield node.lineno, f"{cls.__name__}({keyword.arg}=)", near
 
-    # --- AutoGraph --------------------------------------------------------------------------
-
-    def autograph(self) -> Iterator[Found]:
-        """Find ``if`` and ``while`` on arguments of functions under ``tf.function``."""
-        for node in self._nodes:
-            if isinstance(node, ast.FunctionDef) and self._is_traced(node):
-                tensors = {each.arg for each in node.args.args} - {"self", "training"}
-                for inner in ast.walk(node):
-                    if isinstance(inner, ast.If | ast.While) and _compares(inner.test, tensors):
-                        word, other = (
-                            ("if", "cond")
-                            if isinstance(inner, ast.If)
-                            else ("while", "while_loop")
-                        )
-                        yield (
-                            inner.lineno,
-                            f"AutoGraph: `{word}` on a tensor",
-                            f"Instead: tf.{other}.",
-                        )
-
-    def _is_traced(self, node: ast.FunctionDef) -> bool:
-        for decorator in node.decorator_list:
-            call = decorator.func if isinstance(decorator, ast.Call) else decorator
-            if _is_named(call) and self._path_of(call) in ("function", "compat.v2.function"):
-                return True
-        return False
-
 
 def _uses_of_parameters(node: ast.AST) -> Iterator[ast.Name]:
     """Find the names in a function that are its parameters, of which nothing is known."""
@@ -212,21 +185,6 @@ def _class_of_attribute(owner: type, name: str) -> type | None:
 
 def _names_of(cls: Any) -> set[str]:
     return {*cls._fields, *dir(cls)} if issubclass(cls, Message) else _attributes_of(cls)
-
-
-def _compares(test: ast.expr, names: set[str]) -> bool:
-    """Tell whether a condition compares a value, and not what is known while tracing."""
-    match test:
-        case ast.Compare(left=left, ops=ops, comparators=[right, *_]):
-            is_identity = any(
-                isinstance(op, ast.Is | ast.IsNot | ast.In | ast.NotIn) for op in ops
-            )
-            return not is_identity and (_is_value(left, names) or _is_value(right, names))
-        case ast.BoolOp(values=values):
-            return any(_compares(value, names) for value in values)
-        case ast.UnaryOp(op=ast.Not(), operand=operand):
-            return _compares(operand, names)
-    return False
 
 
 def _is_value(node: ast.expr, names: set[str]) -> bool:
