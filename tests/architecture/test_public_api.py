@@ -47,6 +47,7 @@ PUBLIC = [
     "berth.compat.v1.train",
     "berth.config",
     "berth.config.experimental",
+    "berth.config.optimizer",
     "berth.config.threading",
     "berth.debugging",
     "berth.device_lib",

@@ -117,6 +117,10 @@ SETTERS = {
         "/job:worker, /job:worker, /job:worker, /job:worker, /job:worker, /job:worker, "
         "/job:moo/task:5/device:CPU:0, /job:worker/device:CPU:1, /job:worker"
     ),
+    "ps_tasks=2, ps_device='/cpu:0'": (
+        "/device:CPU:0, /device:CPU:0, /device:CPU:0, /device:CPU:0, /device:CPU:0, "
+        "/device:CPU:0, /job:moo/task:5/device:CPU:0, /device:CPU:1, /job:worker"
+    ),
     "ps_tasks=1, worker_device=None": (
         "/job:ps/task:0, /job:ps/task:0, /job:ps/task:0, /job:ps/task:0, /job:ps/task:0, "
         "/job:ps/task:0, /job:moo/task:5/device:CPU:0, /job:ps/task:0/device:CPU:1, "

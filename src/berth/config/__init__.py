@@ -8,7 +8,7 @@ All of it is settled when the devices are opened: by `list_logical_devices`, a m
 query, a ``tf.device`` block, or the first operation.
 """
 
-from berth.config import experimental, threading
+from berth.config import experimental, optimizer, threading
 
 # --- written by dev/make_api.py: make api
 # isort: split
@@ -42,4 +42,4 @@ __all__ = [
 ]
 # --- end
 
-__all__ += ["experimental", "threading"]
+__all__ += ["experimental", "optimizer", "threading"]

@@ -32,6 +32,7 @@ __all__ = [
     "get_memory_growth",
     "get_memory_info",
     "get_memory_usage",
+    "get_synchronous_execution",
     "get_virtual_device_configuration",
     "get_visible_devices",
     "list_logical_devices",
@@ -39,6 +40,7 @@ __all__ = [
     "reset_memory_stats",
     "set_device_policy",
     "set_memory_growth",
+    "set_synchronous_execution",
     "set_virtual_device_configuration",
     "set_visible_devices",
 ]
@@ -93,6 +95,18 @@ def get_memory_usage(device: str) -> int:
         "tf.config.experimental.get_memory_info(device)['current']",
     )
     return get_memory_info(device)["current"]
+
+
+@public("config.experimental.get_synchronous_execution")
+def get_synchronous_execution() -> bool:
+    """Return what was set: berth computes operations when they are called, in either case."""
+    return context().switches.is_synchronous
+
+
+@public("config.experimental.set_synchronous_execution")
+def set_synchronous_execution(enable: bool) -> None:
+    """Keep the setting, which has no effect: an operation is over when its call returns."""
+    context().switches.is_synchronous = bool(enable)
 
 
 @public("config.experimental.get_device_policy")

@@ -67,6 +67,9 @@ class Switches:
         self.device_policy = "silent"
         self.intra_op_threads: int | None = None
         self.inter_op_threads: int | None = None
+        self.is_synchronous = True
+        self.uses_jit = False
+        self.optimizer_options: dict[str, bool | int] = {}
 
 
 class EagerScope(threading.local):

@@ -288,6 +288,29 @@ class TestCase(unittest.TestCase):
                 f"{actual!r} does not start with {expected_start!r}. {msg or ''}"
             )
 
+    def assertEndsWith(self, actual: str, expected_end: str, msg: Any = None) -> None:
+        """Assert how a text ends."""
+        if not actual.endswith(expected_end):
+            raise AssertionError(f"{actual!r} does not end with {expected_end!r}. {msg or ''}")
+
+    def assertLen(self, container: Any, expected_len: int, msg: Any = None) -> None:
+        """Assert how many elements there are."""
+        if len(container) != expected_len:
+            raise AssertionError(
+                f"{container!r} has length of {len(container)}, expected {expected_len}. "
+                f"{msg or ''}"
+            )
+
+    def assertEmpty(self, container: Any, msg: Any = None) -> None:
+        """Assert that there are no elements."""
+        if len(container):
+            raise AssertionError(f"{container!r} has length of {len(container)}. {msg or ''}")
+
+    def assertNotEmpty(self, container: Any, msg: Any = None) -> None:
+        """Assert that there are elements."""
+        if not len(container):
+            raise AssertionError(f"{container!r} has length of 0. {msg or ''}")
+
     def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Message) -> None:
         """Assert that a message equals another, or one in protobuf's text format."""
         expected = expected_message_maybe_ascii

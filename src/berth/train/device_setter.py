@@ -72,8 +72,8 @@ class _DeviceSetter:
         if self._server is None or op.type not in self._ps_ops:
             return self._worker.make_merged_spec(own).to_string()
         server = self._server
-        # An operation of another job takes no turn.
-        if own.job is None or own.job == server.job:
+        # Without a job there are no tasks, and an operation of another job takes no turn.
+        if server.job and own.job in (None, server.job):
             server = server.replace(task=self._choose_task(op))
         return server.make_merged_spec(own).to_string()
 
