@@ -25,7 +25,7 @@ END = "# --- end"
 V1 = "compat.v1"
 ROOTS = (
     *("berth", "berth.math", "berth.compat.v1", "berth.compat.v1.math", "berth.compat.v1.nn"),
-    "berth.test",
+    *("berth.random", "berth.compat.v1.random", "berth.test"),
 )
 LAZY = (
     *("berth.data.", "berth.layers.", "berth.summary.", "berth.train."),

@@ -9,6 +9,19 @@ OWN = ("tf.expect_device", "tf.reset", "tf.simulate", "tf.trim", "tf.why")
 """What TensorFlow does not have."""
 
 GROUPS = {
+    "tests/ops/test_expressions.py::test_values_are_tensorflow_s": (
+        "tf.random.create_rng_state",
+        "tf.random.fold_in",
+        "tf.random.gamma",
+        "tf.random.get_global_generator",
+        "tf.random.poisson",
+        "tf.random.set_global_generator",
+        "tf.random.split",
+        "tf.random.stateless_binomial",
+        "tf.random.stateless_gamma",
+        "tf.random.stateless_poisson",
+        "tf.compat.v1.random_poisson",
+    ),
     "tests/ops/test_signal.py::test_any_axes_are_numpy_s": (
         "tf.fftnd",
         "tf.ifftnd",

@@ -241,6 +241,8 @@ from berth.ops.linalg.matrices import triangular_solve as matrix_triangular_solv
 from berth.ops.linalg.transposes import matrix_transpose
 from berth.ops.nn.softplus import log_sigmoid
 from berth.ops.operators import Tensor
+from berth.ops.random.distributions import random_gamma
+from berth.ops.random.distributions import random_poisson_v1 as random_poisson
 from berth.ops.random.sampling import multinomial
 from berth.ops.random.sampling import shuffle as random_shuffle
 from berth.ops.random.seeded import (
@@ -668,8 +670,10 @@ __all__ = [
     "py_func",
     "qr",
     "random_crop",
+    "random_gamma",
     "random_normal",
     "random_normal_initializer",
+    "random_poisson",
     "random_shuffle",
     "random_uniform",
     "random_uniform_initializer",

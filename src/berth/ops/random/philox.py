@@ -158,6 +158,17 @@ def fill_truncated_normal(xp: Any, generator: Generator, out: Array, scratch: Ar
             part[full * each :] = rows[full, :rest]
 
 
+def draws_at(generator: Generator, offsets: Array, dtype: Any, normal: bool = False) -> Array:
+    """Return the uniforms, or normals, of the counters that are so far on: a row for each."""
+    dtype = np.dtype(dtype)
+    state, spare = np.empty((2, 2, offsets.size), np.uint64)
+    _set_counters(np, generator.counter, offsets, state, spare)
+    _encrypt(np, _keys(generator), state, spare)
+    if normal:
+        return _normals(np, dtype, state, spare).reshape(offsets.size, -1)
+    return _floats_from_one(np, dtype, state, spare).reshape(offsets.size, -1) - dtype.type(1)
+
+
 def _draw_within_two(
     xp: Any, generator: Generator, slots: Array, ends: Array, scratch: Array
 ) -> None:

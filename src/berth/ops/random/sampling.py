@@ -64,12 +64,12 @@ def _shuffle(memory: dict[str, Any], order: Any, take: Any, arguments: Any) -> N
     if not n_rows:
         return
     generator = reserve(memory, 0, -(-(n_rows - 1) // 4))  # of four words each
-    copy = from_host(order, _random_order(generator, n_rows))
+    copy = from_host(order, random_order(generator, n_rows))
     copy[0](*copy[1])
     take(*arguments)
 
 
-def _random_order(generator: philox.Generator, size: int) -> np.ndarray[Any, Any]:
+def random_order(generator: philox.Generator, size: int) -> np.ndarray[Any, Any]:
     """Shuffle by swapping each number with a later one, or itself (Fisher-Yates)."""
     words = np.empty(size, np.uint32)
     scratch = np.empty(philox.scratch_size(size, words.dtype), np.uint64)

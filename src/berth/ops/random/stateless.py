@@ -48,7 +48,7 @@ _KEY = 0x02461E29_3EC8F720
 _LOW64 = 2**64 - 1
 
 
-def _generator(seed: Any) -> philox.Generator:
+def generator_of(seed: Any) -> philox.Generator:
     """Start position of an operation with this seed."""
     first, second = (int(part) & _LOW64 for part in seed.tolist())
     words = np.empty(2, np.uint64)
@@ -58,7 +58,8 @@ def _generator(seed: Any) -> philox.Generator:
     return philox.Generator(key, high << 64)
 
 
-def _check_seed(seed: Typed) -> None:
+def check_seed(seed: Typed) -> None:
+    """Raise ValueError for a seed that is not two numbers."""
     check_rank(seed.dims, 1)
     n_parts = seed.dims[0] if seed.dims else None
     if n_parts not in (2, None):
@@ -71,13 +72,15 @@ def _check_seed(seed: Typed) -> None:
 
 def _random_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
     shape, seed, *bounds = inputs
-    _check_seed(seed)
+    check_seed(seed)
     for bound in bounds:
         check_rank(bound.dims, 0)
     return ((attrs["dtype"], shape_of_value(shape)),)
 
 
-def _scratch(truncated: bool = False) -> ScratchShapes:
+def scratch_shapes(truncated: bool = False) -> ScratchShapes:
+    """Make the rule for the scratch memory of random tensors."""
+
     def scratch(
         inputs: Sequence[Typed], outputs: Sequence[OutputType], attrs: Attrs, n_threads: int
     ) -> Sequence[OutputType]:
@@ -98,7 +101,7 @@ def _bind_by(fill: Any) -> Bind:
 
 
 def _draw(fill: Any, xp: Any, seed: Any, out: Any, scratch: Any) -> None:
-    fill(xp, _generator(seed), out, scratch)
+    fill(xp, generator_of(seed), out, scratch)
 
 
 def _bind_integers(launch: Launch) -> Call:
@@ -127,7 +130,7 @@ def _op(
         f"shape:T seed:Tseed {bounds}",
         _random_type,
         types={"T": INDEX, "Tseed": INDEX, "Tout": dtypes},
-        kernels=all_devices(bind, dtypes, _scratch(truncated)),
+        kernels=all_devices(bind, dtypes, scratch_shapes(truncated)),
         host_inputs=(0,),
         gradient=NOT_DIFFERENTIABLE,
         samples=(sample,),
@@ -159,7 +162,7 @@ STATELESS_BITS = _op(
 
 
 def _choices_type(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
-    _check_seed(inputs[2])
+    check_seed(inputs[2])
     return choices_type(inputs, attrs)
 
 
@@ -170,7 +173,7 @@ def _bind_choices(launch: Launch) -> Call:
 
 
 def _choose(seed: Any, where: tuple[Any, ...]) -> None:
-    choose(_generator(seed), *where)
+    choose(generator_of(seed), *where)
 
 
 STATELESS_MULTINOMIAL = OpDef(
@@ -187,7 +190,8 @@ STATELESS_MULTINOMIAL = OpDef(
 # --- public functions ---------------------------------------------------------------------
 
 
-def _check_algorithm(alg: Any) -> None:
+def check_algorithm(alg: Any) -> None:
+    """Raise ValueError for an algorithm other than Philox."""
     name = str(getattr(alg, "value", alg)).lower()
     if name not in ("auto_select", "philox", "1", "3"):
         raise ValueError(
@@ -213,7 +217,7 @@ def stateless_uniform(
     >>> stateless_uniform([2], [1, 2], 0, 100, dtype="int32").numpy().tolist()
     [40, 49]
     """
-    _check_algorithm(alg)
+    check_algorithm(alg)
     wanted = as_dtype(dtype).base_dtype
     _check_bounds(minval, maxval, wanted)
     with scope("stateless_random_uniform", name) as inner:
@@ -263,7 +267,7 @@ def stateless_normal(
     >>> [round(float(x), 4) for x in stateless_normal([3], [1, 2]).numpy()]
     [0.5441, 0.2074, 0.0736]
     """
-    _check_algorithm(alg)
+    check_algorithm(alg)
     with scope("stateless_random_normal", name) as inner:
         return _scaled(STATELESS_NORMAL, (shape, seed, mean, stddev), as_dtype(dtype), inner)
 
@@ -283,7 +287,7 @@ def stateless_truncated_normal(
     >>> bool(abs(stateless_truncated_normal([100], [1, 2]).numpy()).max() < 2)
     True
     """
-    _check_algorithm(alg)
+    check_algorithm(alg)
     with scope("stateless_truncated_normal", name) as inner:
         arguments = shape, seed, mean, stddev
         return _scaled(STATELESS_TRUNCATED_NORMAL, arguments, as_dtype(dtype), inner)
