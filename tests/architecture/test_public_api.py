@@ -45,6 +45,7 @@ PUBLIC = [
     "berth.compat.v1.random.experimental",
     "berth.compat.v1.signal",
     "berth.compat.v1.spectral",
+    "berth.compat.v1.strings",
     "berth.compat.v1.train",
     "berth.config",
     "berth.config.experimental",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from berth import bitwise, config, debugging, dtypes, errors, nest, strings, sysconfig, test
+from berth import bitwise, config, debugging, dtypes, errors, nest, sysconfig, test
 from berth.compat.v1 import initializers, linalg, math, nn, random
 from berth.config import threading as _threading
 from berth.eager import mode as _mode
@@ -691,6 +691,7 @@ __all__ = [
     "reduce_min",
     "reduce_prod",
     "reduce_sum",
+    "regex_replace",
     "repeat",
     "report_uninitialized_variables",
     "reset_default_graph",
@@ -749,6 +750,11 @@ __all__ = [
     "strided_slice",
     "string",
     "string_join",
+    "string_strip",
+    "string_to_hash_bucket_fast",
+    "string_to_hash_bucket_strong",
+    "string_to_number",
+    "substr",
     "subtract",
     "svd",
     "switch_case",
@@ -849,7 +855,13 @@ _LAZY_NAMES: _LazyNames = {
     "parse_single_example": ("berth.data.parsing", "parse_single_example_v1"),
     "parse_tensor": ("berth.data.decode_ops", "parse_tensor"),
     "read_file": ("berth.data.file_ops", "read_file"),
+    "regex_replace": ("berth.ops.text.mapping", "regex_replace"),
     "serialize_tensor": ("berth.data.decode_ops", "serialize_tensor"),
+    "string_strip": ("berth.ops.text.mapping", "strip"),
+    "string_to_hash_bucket_fast": ("berth.ops.text.mapping", "to_hash_bucket_fast"),
+    "string_to_hash_bucket_strong": ("berth.ops.text.mapping", "to_hash_bucket_strong"),
+    "string_to_number": ("berth.ops.text.mapping", "to_number_v1"),
+    "substr": ("berth.ops.text.mapping", "substr_v1"),
     "write_file": ("berth.data.file_ops", "write_file"),
 }
 
@@ -890,6 +902,12 @@ if TYPE_CHECKING:
     from berth.ops.signal.transforms import ifft as ifft
     from berth.ops.signal.transforms import ifft2d as ifft2d
     from berth.ops.signal.transforms import ifft3d as ifft3d
+    from berth.ops.text.mapping import regex_replace as regex_replace
+    from berth.ops.text.mapping import strip as string_strip
+    from berth.ops.text.mapping import substr_v1 as substr
+    from berth.ops.text.mapping import to_hash_bucket_fast as string_to_hash_bucket_fast
+    from berth.ops.text.mapping import to_hash_bucket_strong as string_to_hash_bucket_strong
+    from berth.ops.text.mapping import to_number_v1 as string_to_number
     from berth.summary.messages import Event as Event
     from berth.summary.messages import HistogramProto as HistogramProto
     from berth.summary.messages import LogMessage as LogMessage
@@ -912,6 +930,7 @@ if TYPE_CHECKING:
     from berth.compat.v1 import python_io as python_io
     from berth.compat.v1 import signal as signal
     from berth.compat.v1 import spectral as spectral
+    from berth.compat.v1 import strings as strings
     from berth.compat.v1 import summary as summary
     from berth.compat.v1 import train as train
 
@@ -932,6 +951,7 @@ _LAZY_MODULES = (
     "python_io",
     "signal",
     "spectral",
+    "strings",
     "summary",
     "train",
 )

@@ -1,0 +1,1 @@
+"""Operations on strings: case, parts, patterns, numbers, hashes."""
