@@ -77,6 +77,7 @@ PUBLIC = {
     "math",
     "nest",
     "nn",
+    "quantization",
     "random",
     "signal",
     "strings",

@@ -10,6 +10,12 @@ OWN = ("tf.expect_device", "tf.reset", "tf.simulate", "tf.trim", "tf.why")
 
 GROUPS = {
     "tests/ops/test_expressions.py::test_values_are_tensorflow_s": (
+        "tf.compat.v1.fake_quant_with_min_max_args",
+        "tf.compat.v1.fake_quant_with_min_max_args_gradient",
+        "tf.compat.v1.fake_quant_with_min_max_vars",
+        "tf.compat.v1.fake_quant_with_min_max_vars_gradient",
+        "tf.compat.v1.fake_quant_with_min_max_vars_per_channel",
+        "tf.compat.v1.fake_quant_with_min_max_vars_per_channel_gradient",
         "tf.random.create_rng_state",
         "tf.random.fold_in",
         "tf.random.gamma",

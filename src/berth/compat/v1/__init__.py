@@ -548,6 +548,12 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "fake_quant_with_min_max_args",
+    "fake_quant_with_min_max_args_gradient",
+    "fake_quant_with_min_max_vars",
+    "fake_quant_with_min_max_vars_gradient",
+    "fake_quant_with_min_max_vars_per_channel",
+    "fake_quant_with_min_max_vars_per_channel_gradient",
     "fft",
     "fft2d",
     "fft3d",
@@ -844,6 +850,30 @@ _LAZY_NAMES: _LazyNames = {
     "WholeFileReader": ("berth.data.readers", "WholeFileReader"),
     "decode_csv": ("berth.data.decode_ops", "decode_csv_v1"),
     "decode_raw": ("berth.data.decode_ops", "decode_raw_v1"),
+    "fake_quant_with_min_max_args": (
+        "berth.ops.quantization.fake_quant",
+        "fake_quant_with_min_max_args",
+    ),
+    "fake_quant_with_min_max_args_gradient": (
+        "berth.ops.quantization.fake_quant",
+        "fake_quant_with_min_max_args_gradient",
+    ),
+    "fake_quant_with_min_max_vars": (
+        "berth.ops.quantization.fake_quant",
+        "fake_quant_with_min_max_vars",
+    ),
+    "fake_quant_with_min_max_vars_gradient": (
+        "berth.ops.quantization.fake_quant",
+        "fake_quant_with_min_max_vars_gradient",
+    ),
+    "fake_quant_with_min_max_vars_per_channel": (
+        "berth.ops.quantization.fake_quant",
+        "fake_quant_with_min_max_vars_per_channel",
+    ),
+    "fake_quant_with_min_max_vars_per_channel_gradient": (
+        "berth.ops.quantization.fake_quant",
+        "fake_quant_with_min_max_vars_per_channel_gradient",
+    ),
     "fft": ("berth.ops.signal.transforms", "fft"),
     "fft2d": ("berth.ops.signal.transforms", "fft2d"),
     "fft3d": ("berth.ops.signal.transforms", "fft3d"),
@@ -896,6 +926,24 @@ if TYPE_CHECKING:
     from berth.data.structure import OptionalSpec as OptionalSpec
     from berth.ops.lists.tensor_array import TensorArray as TensorArray
     from berth.ops.lists.tensor_array import TensorArraySpec as TensorArraySpec
+    from berth.ops.quantization.fake_quant import (
+        fake_quant_with_min_max_args as fake_quant_with_min_max_args,
+    )
+    from berth.ops.quantization.fake_quant import (
+        fake_quant_with_min_max_args_gradient as fake_quant_with_min_max_args_gradient,
+    )
+    from berth.ops.quantization.fake_quant import (
+        fake_quant_with_min_max_vars as fake_quant_with_min_max_vars,
+    )
+    from berth.ops.quantization.fake_quant import (
+        fake_quant_with_min_max_vars_gradient as fake_quant_with_min_max_vars_gradient,
+    )
+    from berth.ops.quantization.fake_quant import (
+        fake_quant_with_min_max_vars_per_channel as fake_quant_with_min_max_vars_per_channel,
+    )
+    from berth.ops.quantization.fake_quant import (
+        fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient,
+    )
     from berth.ops.signal.transforms import fft as fft
     from berth.ops.signal.transforms import fft2d as fft2d
     from berth.ops.signal.transforms import fft3d as fft3d
@@ -928,6 +976,7 @@ if TYPE_CHECKING:
     from berth.compat.v1 import layers as layers
     from berth.compat.v1 import logging as logging
     from berth.compat.v1 import python_io as python_io
+    from berth.compat.v1 import quantization as quantization
     from berth.compat.v1 import signal as signal
     from berth.compat.v1 import spectral as spectral
     from berth.compat.v1 import strings as strings
@@ -949,6 +998,7 @@ _LAZY_MODULES = (
     "losses",
     "metrics",
     "python_io",
+    "quantization",
     "signal",
     "spectral",
     "strings",
@@ -982,6 +1032,7 @@ __all__ += [
     "nest",
     "nn",
     "python_io",
+    "quantization",
     "random",
     "signal",
     "spectral",

@@ -125,7 +125,7 @@ def _long(text: bytes) -> int:
 
 
 def siphash(text: bytes, key: Pair) -> int:
-    """Return SipHash-2-4, a hash that is keyed, so that nobody can look for collisions.
+    """Return SipHash-2-4, a hash with a key, without which collisions cannot be looked for.
 
     >>> hex(siphash(bytes(range(15)), (0x0706050403020100, 0x0F0E0D0C0B0A0908)))
     '0xa129ca6149be45e5'

@@ -1,0 +1,1 @@
+"""Quantization: what inference with integers would make of floating-point numbers."""
