@@ -91,6 +91,8 @@ PLACES: dict[str, tuple[str, ...]] = {
 """The places in the API whose names an internal module has, those of TensorFlow 1 first."""
 _MODULES = {
     "python.client.device_lib": "berth.device_lib",
+    "python.distribute.device_util": "berth.tools.run.internal_devices",
+    "python.framework.device": "berth.tools.run.internal_devices",
     "python.client.timeline": "berth.timeline",
     "examples.tutorials.mnist.input_data": "berth.data.datasets.mnist_input",
     "core.framework.step_stats_pb2": "berth.session.run_metadata",
