@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import berth as tf
+from berth.eager.mode import set_eager
 from berth.tools.run import internal_devices as devices
 from berth.tools.run.internal_modules import internal_module
 
@@ -38,6 +39,14 @@ def test_scopes_of_graphs_complete_names():
         assert devices.current() == ""
 
 
+@pytest.fixture
+def eager():
+    before = set_eager(True)
+    yield
+    set_eager(before)
+
+
+@pytest.mark.usefixtures("eager")
 def test_eager_programs_complete_names_by_this_process():
     here = "/job:localhost/replica:0/task:0/device:CPU:0"
     assert devices.canonicalize("/cpu:0") == here

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from berth.config import list_logical_devices
 from berth.devices.device import LogicalDevice
 from berth.devices.spec import DeviceSpecV2 as DeviceSpec
 from berth.front.context import context
@@ -56,7 +55,7 @@ def canonicalize(d: str | LogicalDevice, default: str | None = None) -> str:
     """Complete a name: by a default, by this process in an eager program, by CPU:0."""
     result = DeviceSpec(replica=0, task=0, device_type="CPU", device_index=0)
     if _is_eager_program():
-        result = result.make_merged_spec(_spec_of(list_logical_devices("CPU")[0].name))
+        result = result.replace(job="localhost")
     if default:
         result = result.make_merged_spec(_spec_of(default))
     named = d.name if isinstance(d, LogicalDevice) else d
