@@ -8,6 +8,7 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING, Any
 
 from berth import config, debugging, dtypes, errors, math
+from berth.keras_import import install as _run_keras_on_berth
 from berth.missing import LazyNames as _LazyNames
 from berth.missing import load_lazily as _load_lazily
 
@@ -15,14 +16,17 @@ from berth.missing import load_lazily as _load_lazily
 # isort: split
 from berth.autodiff.backprop import AggregationMethod, gradients
 from berth.autodiff.custom_gradient import custom_gradient
+from berth.autodiff.recompute import recompute_grad
 from berth.autodiff.tape import GradientTape
 from berth.control_flow.cond import case, cond, switch_case
 from berth.control_flow.map_fn import foldl, foldr, map_fn, scan
+from berth.control_flow.vectorized_map import vectorized_map
 from berth.control_flow.while_loop import while_loop
 from berth.devices.spec import DeviceSpecV2 as DeviceSpec
 from berth.dtypes import (
     DType,
     as_dtype,
+    bfloat16,
     complex64,
     complex128,
     double,
@@ -44,6 +48,7 @@ from berth.dtypes import (
 )
 from berth.dtypes import bool_ as bool
 from berth.eager.mode import executing_eagerly, init_scope
+from berth.eager.module import Module
 from berth.eager.scope import (
     UnconnectedGradients,
     control_dependencies,
@@ -195,6 +200,7 @@ __all__ = [
     "Graph",
     "IndexedSlices",
     "IndexedSlicesSpec",
+    "Module",
     "Operation",
     "OptionalSpec",
     "RegisterGradient",
@@ -227,6 +233,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bfloat16",
     "bitcast",
     "bool",
     "boolean_mask",
@@ -328,6 +335,7 @@ __all__ = [
     "range",
     "rank",
     "realdiv",
+    "recompute_grad",
     "reduce_all",
     "reduce_any",
     "reduce_logsumexp",
@@ -397,6 +405,7 @@ __all__ = [
     "unstack",
     "variable_creator_scope",
     "variant",
+    "vectorized_map",
     "where",
     "while_loop",
     "why",
@@ -406,7 +415,7 @@ __all__ = [
 ]
 
 _LAZY_NAMES: _LazyNames = {
-    "OptionalSpec": ("berth.data.structure", "OptionalSpec"),
+    "OptionalSpec": ("berth.data.optionals", "OptionalSpec"),
     "TensorArray": ("berth.ops.lists.tensor_array", "TensorArray"),
     "TensorArraySpec": ("berth.ops.lists.tensor_array", "TensorArraySpec"),
     "fftnd": ("berth.ops.signal.any_axes", "fftnd"),
@@ -416,7 +425,7 @@ _LAZY_NAMES: _LazyNames = {
 }
 
 if TYPE_CHECKING:
-    from berth.data.structure import OptionalSpec as OptionalSpec
+    from berth.data.optionals import OptionalSpec as OptionalSpec
     from berth.ops.lists.tensor_array import TensorArray as TensorArray
     from berth.ops.lists.tensor_array import TensorArraySpec as TensorArraySpec
     from berth.ops.signal.any_axes import fftnd as fftnd
@@ -506,7 +515,10 @@ _LAZY_MODULES = (
     "train",
     "types",
 )
-_NOT_YET = ("estimator", "keras", "optimizers")
+_OF_KERAS = ("keras", "losses", "metrics", "optimizers")
+"""What is imported from the package Keras. Not in `__all__`: it need not be installed."""
+_NOT_YET = ("estimator",)
+_run_keras_on_berth()
 
 
 if not TYPE_CHECKING:  # checkers report a name that is not there
@@ -516,6 +528,9 @@ if not TYPE_CHECKING:  # checkers report a name that is not there
         found = _load_lazily(__name__, name, _LAZY_MODULES, _LAZY_NAMES)
         if found is not None:
             return found
+        if name in _OF_KERAS:
+            keras = _import_module("berth.keras")
+            return keras if name == "keras" else getattr(keras, name)
         if name in _NOT_YET:
             raise AttributeError(f"berth has no tf.{name} yet: docs/ops.md lists what it has.")
         raise AttributeError(

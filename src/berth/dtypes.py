@@ -8,6 +8,7 @@ operations may change in place; elsewhere it behaves like its base.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from berth.public import public, public_value
 __all__ = [
     "DType",
     "as_dtype",
+    "bfloat16",
     "bool",
     "complex128",
     "complex64",
@@ -109,6 +111,13 @@ class DType:
         return self.kind in "fiuc"
 
     @property
+    def is_inexact(self) -> bool:
+        """Whether elements are floating point or complex: what gradients are of."""
+        return self.kind in "fc"
+
+    is_quantized = False
+
+    @property
     def real_dtype(self) -> DType:
         """The type of the real part."""
         return {"complex64": float32, "complex128": float64}.get(self.name, self)
@@ -154,6 +163,43 @@ class DType:
         return as_dtype, (self.name,)
 
 
+class _PackagedDType(DType):
+    """A type that NumPy has by the package ml_dtypes, which is imported when it is used."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str, itemsize: int) -> None:
+        self.name = self.type_string = name
+        self.enum_name = f"DT_{name.upper()}"
+        self.itemsize, self.kind = itemsize, "f"
+        self.base_dtype, self.is_ref, self.ref = self, False, self
+        self.is_object = False
+
+    @property
+    def np_dtype(self) -> Any:
+        """NumPy's type."""
+        dtype = np.dtype(getattr(_ml_dtypes(self), self.name))
+        BY_NUMPY[dtype] = self
+        return dtype
+
+    @property
+    def as_numpy_dtype(self) -> Any:
+        """NumPy's scalar type."""
+        return self.np_dtype.type
+
+    def _limits(self) -> Any:
+        return _ml_dtypes(self).finfo(self.np_dtype)
+
+
+def _ml_dtypes(dtype: DType) -> Any:
+    try:
+        return import_module("ml_dtypes")
+    except ImportError:
+        raise ImportError(
+            f"tf.{dtype.name} needs the package ml_dtypes: pip install ml_dtypes"
+        ) from None
+
+
 def _make(name: str, type_string: str, scalar: Any, kind: str) -> DType:
     dtype = DType(name, type_string, scalar, kind)
     ref = DType(f"{name}_ref", f"{type_string}_ref", scalar, kind)
@@ -177,6 +223,9 @@ bool_ = _make("bool", "bool", np.bool_, "b")
 complex64 = _make("complex64", "complex64", np.complex64, "c")
 complex128 = _make("complex128", "complex128", np.complex128, "c")
 half, double = float16, float64
+bfloat16 = _PackagedDType("bfloat16", 2)
+float8_e5m2 = _PackagedDType("float8_e5m2", 1)
+float8_e4m3fn = _PackagedDType("float8_e4m3fn", 1)
 string = _make("string", "string", object, "S")
 resource = _make("resource", "resource", np.object_, "R")
 variant = _make("variant", "variant", np.object_, "V")
@@ -192,11 +241,15 @@ REAL = FLOATING + INTEGERS
 COMPLEX = (complex64, complex128)
 NUMBERS = REAL + COMPLEX
 ALL = (*NUMBERS, bool_, string, resource, variant)
+PACKAGED = (bfloat16, float8_e5m2, float8_e4m3fn)
+"""Types of the package ml_dtypes: kernels compute with them in float32."""
 
 _BY_NAME = {dtype.name: dtype for base in ALL for dtype in (base, base.ref)}
 _BY_NAME |= {"half": float16, "float": float32, "double": float64}
+_BY_NAME |= {dtype.name: dtype for dtype in PACKAGED}
 _BY_ENUM = {dtype.as_datatype_enum: dtype for dtype in _BY_NAME.values()}
 BY_NUMPY = {dtype.np_dtype: dtype for dtype in (*NUMBERS, bool_)}
+_PACKAGED_NAMES = frozenset(dtype.name for dtype in PACKAGED)
 _BY_PYTHON = {float: float32, int: int32, bool: bool_, complex: complex128, str: string}
 # TensorFlow reads Python's own types so: a float is a float32, as a constant 1.0 is.
 
@@ -231,4 +284,9 @@ def _from_numpy(value: Any) -> DType | None:
         dtype = np.dtype(value)
     except TypeError:
         return None
-    return string if dtype.kind in "OSU" else BY_NUMPY.get(dtype.newbyteorder("="))
+    if dtype.kind in "OSU":
+        return string
+    found = BY_NUMPY.get(dtype.newbyteorder("="))
+    if found is None and dtype.name in _PACKAGED_NAMES:
+        return _BY_NAME[dtype.name]
+    return found

@@ -51,6 +51,7 @@ BASE = {
     "dtypes",
     "flags",
     "fp_errors",
+    "keras_import",
     "lru",
     "missing",
     "openblas",
@@ -60,6 +61,7 @@ BASE = {
     "public",
     "tensorflow_types",
     "text",
+    "trackable",
 }
 PUBLIC = {
     "berth",

@@ -133,12 +133,12 @@ CHECKED = {
         "berth has 3 of 4 names.\n",
     ),
     "modules": (
-        "from tensorflow.python.client import device_lib, timeline\nimport tensorflow.keras.layers as L",
+        "from tensorflow.python.client import device_lib, timeline\nimport tensorflow.saved_model.loader as L",
         1,
         "p.py runs with TensorFlow 2: it uses no name that only TensorFlow 1 has.\n"
         "  there    tf.python.client.device_lib  p.py:1\n"
         "  there    tf.python.client.timeline    p.py:1\n"
-        "  missing  tf.keras                     p.py:2  Instead: tf.compat.v1.layers.\n"
+        "  missing  tf.saved_model               p.py:2  Instead: tf.train.Saver.\n"
         "berth has 2 of 3 names.\n",
     ),
     "no TensorFlow": ("print(1)", 0, "p.py uses nothing of TensorFlow that can be seen in it.\n"),
@@ -404,17 +404,15 @@ MISSING = {
     ),
     "in a helper": (
         "import helper\nhelper.f()",
-        "AttributeError: module 'tensorflow' has no attribute 'keras'\n"
-        "  helper.py:3 asks for tf.keras, which berth does not have. Instead: tf.compat.v1.layers.\n",
+        "AttributeError: module 'tensorflow' has no attribute 'saved_model'\n"
+        "  helper.py:3 asks for tf.saved_model, which berth does not have. Instead: tf.train.Saver.\n",
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "told"), MISSING.values(), ids=MISSING)
 def test_missing_name_is_reported(tmp_path, text, told):
-    write(
-        tmp_path, {"p.py": text, "helper.py": TF + "def f():\n    tf.keras.layers.Dense(1)\n"}
-    )
+    write(tmp_path, {"p.py": text, "helper.py": TF + "def f():\n    tf.saved_model.load(1)\n"})
     ended = berth(tmp_path, "run", "p.py")
     assert ended.code == 1
     head, first, *_ = ended.err.splitlines()

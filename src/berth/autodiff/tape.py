@@ -367,7 +367,7 @@ def _key(value: Any) -> Any:
 
 def _source_key(source: Any) -> Any:
     """Return the key of a source on a tape; TypeError if it cannot be a source."""
-    if not is_tensor(source):
+    if not is_tensor(source) and not hasattr(source, "__tf_tensor__"):
         message = f"Cannot convert the argument `type_value`: {source!r} to a TensorFlow DType."
         raise TypeError(explain(message, "The sources of a gradient are tensors or variables."))
     return _key(source)

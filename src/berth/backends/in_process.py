@@ -145,7 +145,11 @@ class InProcessBackend:
             offset = address - region.address
             if region.device == device and 0 <= offset <= region.nbytes - nbytes:
                 array: Array = np.ndarray(shape, dtype, mapping, offset)
-                return array if owner is None else np.asarray(_Owned(array, owner))
+                if owner is None:
+                    return array
+                owned: Array = np.asarray(_Owned(array, owner))
+                # The interface of arrays has no word for bfloat16.
+                return owned if owned.dtype is dtype else owned.view(dtype)
         raise ValueError(
             f"No region of {self._describe(device)} holds the {nbytes:,} bytes at {address:#x}."
         )

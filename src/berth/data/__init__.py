@@ -6,6 +6,7 @@ from berth.missing import explain_missing_names as _explain_missing_names
 # --- written by dev/make_api.py: make api
 # isort: split
 from berth.data.dataset import Dataset
+from berth.data.iterators import IteratorSpec
 from berth.data.iterators import OwnedIterator as Iterator
 from berth.data.options import Options, ThreadingOptions
 from berth.data.parallel import AUTOTUNE
@@ -25,6 +26,7 @@ __all__ = [
     "FixedLengthRecordDataset",
     "INFINITE_CARDINALITY",
     "Iterator",
+    "IteratorSpec",
     "Options",
     "TFRecordDataset",
     "TextLineDataset",

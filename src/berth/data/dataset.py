@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from berth.data.graph_iteration import GraphIterator, computed
+from berth.data.graph_iteration import computed
+from berth.data.graph_iterator import GraphIterator
 from berth.data.iterator_ops import CARDINALITY, REDUCE
 from berth.data.iterators import NumpyIterator, OwnedIterator, Surface
 from berth.data.options import Options
@@ -23,10 +24,11 @@ from berth.ops.compose import convert, is_eager
 from berth.ops.elementwise.compare import logical_and, logical_or
 from berth.ops.type_spec import TensorSpec
 from berth.public import public_v2
+from berth.tensorflow_types import DatasetV2
 
 
 @public_v2("data.Dataset")
-class Dataset(PaddedBatches):
+class Dataset(PaddedBatches, DatasetV2):
     """A sequence of elements: tensors, or structures of them, read one by one.
 
     >>> import berth as tf

@@ -25,7 +25,7 @@ from berth.data.experimental_ops import (
     unbatch,
     unique,
 )
-from berth.data.iterators import Optional
+from berth.data.optionals import Optional
 from berth.data.options import (
     AutoShardPolicy,
     AutotuneOptions,

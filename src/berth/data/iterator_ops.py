@@ -43,6 +43,15 @@ class Token(str):
         return token
 
 
+class OptionalElement:
+    """What the handle of an optional stands for: an element, or None."""
+
+    __slots__ = ("element",)
+
+    def __init__(self, element: Element | None) -> None:
+        self.element = element
+
+
 class SessionIterator:
     """An iterator of a session: where a pipeline is."""
 
@@ -166,18 +175,27 @@ def _one_resource(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]
 
 
 def _get_next_as_optional(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> Sequence[Any]:
-    return [scalar_object((_iterator(inputs[0], objects).next_element(),))]
+    return [scalar_object(OptionalElement(_iterator(inputs[0], objects).next_element()))]
 
 
 def _has_value(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> Sequence[Any]:
-    return [np.array(inputs[0][()][0] is not None)]
+    return [np.array(inputs[0][()].element is not None)]
 
 
 def _get_value(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> Sequence[Any]:
-    [element] = inputs[0][()]
+    element = inputs[0][()].element
     if element is None:
         raise InvalidArgumentError(None, None, "The given optional does not have a value.")
     return _arrays(element)
+
+
+def _from_value(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> Sequence[Any]:
+    # A run may write over its inputs.
+    return [scalar_object(OptionalElement(tuple(np.array(value) for value in inputs)))]
+
+
+def _no_value(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> Sequence[Any]:
+    return [scalar_object(OptionalElement(None))]
 
 
 def _one_truth(inputs: Sequence[Typed], attrs: Attrs) -> Sequence[OutputType]:
@@ -206,6 +224,10 @@ GET_NEXT_AS_OPTIONAL = host_call_op(
 )
 HAS_VALUE = host_call_op("OptionalHasValue", "optional:resource", _has_value, _one_truth)
 GET_VALUE = host_call_op("OptionalGetValue", "optional:resource", _get_value, _components)
+OPTIONAL_FROM_VALUE = host_call_op(
+    "OptionalFromValue", "components:Any*", _from_value, _one_resource
+)
+OPTIONAL_NONE = host_call_op("OptionalNone", "", _no_value, _one_resource)
 REDUCE = host_call_op("ReduceDataset", "inputs:Any*", _compute, _components)
 CARDINALITY = host_call_op("DatasetCardinality", "inputs:Any*", _compute, _components)
 SINGLE_ELEMENT = host_call_op("DatasetToSingleElement", "inputs:Any*", _compute, _components)

@@ -1,4 +1,4 @@
-"""Iterators of eager programs, and optionals: an element, or the end."""
+"""Iterators of eager programs, which functions may take as arguments."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 
 import numpy as np
 
-from berth.data.graph_iteration import GraphIterator, component_attrs
+from berth.data.graph_iteration import component_attrs
+from berth.data.graph_iterator import GraphIterator, IteratorSpec
 from berth.data.iterator_ops import ANONYMOUS_ITERATOR, Token
+from berth.data.optionals import Optional, on_host
 from berth.data.pipeline import Node, Pipeline
 from berth.data.structure import (
     DatasetSpec,
     Element,
     NoneTensorSpec,
-    OptionalSpec,
     map_leaves,
     packer,
 )
 from berth.eager.tensor import EagerTensor
-from berth.errors import InvalidArgumentError, OutOfRangeError
+from berth.errors import OutOfRangeError
 from berth.front.context import context
 from berth.graph.nest import flatten
-from berth.ops.arrays.array import constant
 from berth.ops.builder import apply
 from berth.ops.compose import is_eager
-from berth.ops.type_spec import TensorSpec
-from berth.public import public, public_v2
+from berth.ops.type_spec import CompositeTensor, TensorSpec
+from berth.public import public_v2
 
 
 class Surface:
@@ -77,7 +77,7 @@ def _as_numpy(leaf: Any) -> Any:
 
 
 @public_v2("data.Iterator")
-class OwnedIterator:
+class OwnedIterator(CompositeTensor):
     """An iterator over a dataset."""
 
     def __init__(self, pipeline: Pipeline, surface: Surface) -> None:
@@ -92,12 +92,26 @@ class OwnedIterator:
         """The specs of an element."""
         return self._surface.spec
 
+    @property
+    def _type_spec(self) -> IteratorSpec:
+        return IteratorSpec(self.element_spec)
+
+    @property
+    def handle(self) -> Any:
+        """The tensor that it is in a function: an argument, or a handle of its own."""
+        if is_eager():
+            return on_host(self)
+        attrs = component_attrs(self.element_spec)
+        return apply(
+            ANONYMOUS_ITERATOR, (), {"iterator": Token.of(self, "AnonymousIterator"), **attrs}
+        )
+
     def __iter__(self) -> OwnedIterator:
         return self
 
     def __next__(self) -> Any:
         if not is_eager():  # a function that is traced: each call reads an element
-            return self._next_in_graph()
+            return self._in_graph().get_next()
         with self._lock:
             element = self._ahead.pop() if self._ahead else next(self._elements)
         return self._surface.tensors(element)
@@ -116,12 +130,7 @@ class OwnedIterator:
 
     def _in_graph(self) -> GraphIterator:
         """Return it as a traced function reads it, in each call."""
-        spec = self.element_spec
-        attrs = {"iterator": Token.of(self, "AnonymousIterator"), **component_attrs(spec)}
-        return GraphIterator(apply(ANONYMOUS_ITERATOR, (), attrs), spec)
-
-    def _next_in_graph(self) -> Any:
-        return self._in_graph().get_next()
+        return GraphIterator(self.handle, self.element_spec)
 
     def _autograph_for(self, loop: Any, body: Any, more: Any) -> None:
         self._in_graph()._autograph_for(loop, body, more)
@@ -144,6 +153,8 @@ class OwnedIterator:
 
     def get_next_as_optional(self) -> Optional:
         """Return the next element, or the end, as an optional."""
+        if not is_eager():
+            return self._in_graph().get_next_as_optional()
         try:
             return Optional(self.element_spec, next(self))
         except StopIteration:
@@ -169,59 +180,3 @@ class NumpyIterator:
     def next(self) -> Any:
         """Return the next element; StopIteration at the end."""
         return next(self)
-
-
-_NOTHING = object()
-
-
-@public("data.experimental.Optional")
-@public_v2("experimental.Optional")
-class Optional:
-    """An element of a dataset, or nothing.
-
-    >>> Optional.from_value(3).get_value()
-    3
-    """
-
-    def __init__(self, element_spec: Any, value: Any = _NOTHING) -> None:
-        self._element_spec = element_spec
-        self._value = value
-
-    @property
-    def element_spec(self) -> Any:
-        """The specs of its value."""
-        return self._element_spec
-
-    @property
-    def _spec(self) -> OptionalSpec:
-        return OptionalSpec(self._element_spec)
-
-    @staticmethod
-    def empty(element_spec: Any) -> Optional:
-        """Return an optional without a value."""
-        return Optional(element_spec)
-
-    @staticmethod
-    def from_value(value: Any) -> Optional:
-        """Return an optional with a value."""
-        spec = map_leaves(
-            lambda leaf: TensorSpec(np.shape(leaf), getattr(leaf, "dtype", None) or type(leaf)),
-            value,
-        )
-        return Optional(spec, value)
-
-    def has_value(self, name: str | None = None) -> Any:
-        """Tell whether it has a value, as a tensor."""
-        return constant(self._value is not _NOTHING)
-
-    def get_value(self, name: str | None = None) -> Any:
-        """Return the value; InvalidArgumentError if there is none."""
-        if self._value is _NOTHING:
-            raise InvalidArgumentError(
-                None, None, "The given optional does not have a value. [Op:OptionalGetValue]"
-            )
-        return self._value
-
-    def __repr__(self) -> str:
-        shown = "" if self._value is _NOTHING else f"{self._value!r}"
-        return f"tf.experimental.Optional({shown})"

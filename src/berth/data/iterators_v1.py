@@ -6,7 +6,7 @@ from typing import Any
 
 from berth.data.creation import spec_of_types
 from berth.data.dataset import Dataset
-from berth.data.graph_iteration import GraphOptional, component_attrs, next_of_handle
+from berth.data.graph_iteration import component_attrs, next_of_handle
 from berth.data.iterator_ops import (
     FROM_STRING,
     ITERATOR,
@@ -16,6 +16,7 @@ from berth.data.iterator_ops import (
     Token,
 )
 from berth.data.iterators import OwnedIterator
+from berth.data.optionals import Optional
 from berth.data.structure import get_output_classes, get_output_shapes, get_output_types
 from berth.dtypes import string
 from berth.graph.nest import flatten
@@ -92,9 +93,9 @@ class Iterator:
         """Return the tensors of the next element; OutOfRangeError in a run at the end."""
         return next_of_handle(self._iterator_resource, self._element_spec, name)
 
-    def get_next_as_optional(self) -> GraphOptional:
+    def get_next_as_optional(self) -> Optional:
         """Return the next element, or the end, as an optional."""
-        return GraphOptional.next_of(self._iterator_resource, self._element_spec)
+        return Optional.next_of(self._iterator_resource, self._element_spec)
 
     def string_handle(self, name: str | None = None) -> Any:
         """Return a string tensor that stands for this iterator."""

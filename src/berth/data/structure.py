@@ -14,7 +14,7 @@ import numpy as np
 
 from berth.dtypes import DType, string
 from berth.graph.nest import flatten, is_nested, pack_sequence_as
-from berth.ops.compose import convert, is_tensor
+from berth.ops.compose import as_tensor, convert, is_tensor
 from berth.ops.convert import to_array
 from berth.ops.operators import Tensor
 from berth.ops.shape import Dims, TensorShape, generalize
@@ -41,23 +41,6 @@ class DatasetSpec:
 
     def __repr__(self) -> str:
         return f"DatasetSpec({self.element_spec!r}, {self.dataset_shape!r})"
-
-
-@public("OptionalSpec")
-class OptionalSpec:
-    """The spec of an optional: an element, or nothing."""
-
-    def __init__(self, element_spec: Any) -> None:
-        self._element_spec = element_spec
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, OptionalSpec) and self._element_spec == other._element_spec
-
-    def __hash__(self) -> int:
-        return hash(tuple(flatten(self._element_spec)))
-
-    def __repr__(self) -> str:
-        return f"OptionalSpec({self._element_spec!r}, TensorShape([]))"
 
 
 class NoneTensorSpec:
@@ -106,8 +89,7 @@ def spec_of(value: Any) -> Any:
 
 def as_input(value: Any, dtype: DType | None = None, name: str | None = None) -> Any:
     """Return a value as an input of a dataset: a tensor as it is, all else as an array."""
-    if hasattr(value, "as_tensor"):
-        value = value.as_tensor()
+    value = as_tensor(value)
     if is_tensor(value) or _holds_tensors(value):
         return convert(value, dtype, name)
     try:

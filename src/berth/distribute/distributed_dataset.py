@@ -7,7 +7,7 @@ from enum import Enum
 from typing import Any
 
 from berth.control_flow.cond import cond
-from berth.data.iterators import Optional
+from berth.data.optionals import Optional
 from berth.distribute.values import PerReplicaSpec, per_replica
 from berth.errors import OutOfRangeError
 from berth.front.device_scope import device

@@ -13,6 +13,7 @@ from berth.eager.tensor import EagerTensor, HostBackedTensor
 from berth.eager.transfers import Transfers
 from berth.graph.tensor import SymbolicTensor
 from berth.lru import LRUCache
+from berth.ops import compose
 from berth.ops.arrays.stacking import pack
 from berth.ops.convert import dtype_of, frozen
 from berth.ops.convert_eager import to_array_eager
@@ -126,8 +127,7 @@ def is_eager(value: Any) -> bool:
 
 def as_tensor(value: Any) -> Any:
     """Return the tensor that a value stands for, or the value if it is none."""
-    if hasattr(value, "as_tensor"):
-        value = value.as_tensor()
+    value = compose.as_tensor(value)
     if isinstance(value, SymbolicTensor):
         raise TypeError(
             f"{value} is out of scope and cannot be used here. Use return values, explicit "
@@ -139,7 +139,7 @@ def as_tensor(value: Any) -> Any:
 def _holds_tensors(values: Any) -> bool:
     return any(
         is_eager(v)
-        or hasattr(v, "as_tensor")
+        or compose.stands_for_tensor(v)
         or (isinstance(v, list | tuple) and _holds_tensors(v))
         for v in values
     )

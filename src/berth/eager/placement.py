@@ -21,6 +21,7 @@ from berth.lru import LRUCache
 from berth.ops.arrays.array import CONST
 from berth.ops.opdef import Attrs, Kernel, OpDef
 from berth.ops.state.variables import HANDLE
+from berth.ops.widening import kernel_for
 from berth.plan.candidates import Candidates, by_priority
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def choose_device(
 
 
 def _choice(op: OpDef, device: Device, dtype: DType | None, *, is_soft: bool = False) -> Choice:
-    kernel = op.kernel(device.device_type, dtype)
+    kernel = kernel_for(op, device.device_type, dtype)
     assert kernel is not None, f"{op.name} has no kernel for {device.device_type}"
     return Choice(device, kernel, is_soft)
 

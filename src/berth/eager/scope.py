@@ -12,6 +12,7 @@ from berth.graph.graph import Graph
 from berth.ops import compose
 from berth.ops.builder import current
 from berth.public import public, public_v2
+from berth.tensorflow_types import Tensor as TensorType
 
 
 @public("UnconnectedGradients")
@@ -81,7 +82,7 @@ def is_tensor(x: Any) -> bool:
     >>> is_tensor(convert_to_tensor(1)), is_tensor(1)
     (True, False)
     """
-    return compose.is_tensor(x) or hasattr(x, "as_tensor")
+    return compose.is_tensor(x) or hasattr(x, "as_tensor") or isinstance(x, TensorType)
 
 
 @public("get_static_value")

@@ -23,7 +23,10 @@ from berth.run.launch import to_host
 class EagerTensor(ValueOperators, Tensor):
     """An eager tensor: a value on a device."""
 
-    __slots__ = ("__weakref__", "_host", "array", "assign", "dims", "dtype", "place", "shares")
+    __slots__ = (
+        *("__dict__", "__weakref__"),  # a program may set attributes of its own
+        *("_host", "array", "assign", "dims", "dtype", "place", "shares"),
+    )
 
     def __init__(
         self,

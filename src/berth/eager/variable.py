@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from functools import partial
+from itertools import count
 from typing import Any, NoReturn
 
 import numpy as np
@@ -28,6 +29,8 @@ from berth.ops.shape import Dims, TensorShape, bracketed, is_known
 from berth.ops.state import variables as state
 from berth.ops.state.slice_assign import assign_slice
 from berth.public import public_v2
+from berth.tensorflow_types import Tensor as TensorType
+from berth.trackable.base import Trackable
 from berth.variables.assignment import WRITES, Writable
 from berth.variables.creators import CreatedVariable
 from berth.variables.variable import Variable as GraphVariable
@@ -49,8 +52,12 @@ _PARAMETERS = (
 """The order of a variable's arguments in TensorFlow 2; TensorFlow 1 has another."""
 
 
+_numbers = count()
+"""What makes the ids of variables unique."""
+
+
 @public_v2("Variable")
-class Variable(Writable, ValueOperators, metaclass=CreatedVariable):
+class Variable(Writable, ValueOperators, TensorType, Trackable, metaclass=CreatedVariable):
     """State that operations read and write."""
 
     has_creators = True
@@ -107,6 +114,7 @@ class Variable(Writable, ValueOperators, metaclass=CreatedVariable):
             is_trainable = True if trainable is None else trainable
             self.handle = Handle(name, first, declared, trainable=is_trainable)
         self.handle.variable = weakref.ref(self)
+        self._number = next(_numbers)
         self.constraint = constraint
         self.synchronization = synchronization
         self.aggregation = aggregation
@@ -117,6 +125,14 @@ class Variable(Writable, ValueOperators, metaclass=CreatedVariable):
     def name(self) -> str:
         """``Variable:0``."""
         return f"{self.handle.name}:0"
+
+    @property
+    def _shared_name(self) -> str:
+        return self.handle.name
+
+    @property
+    def _unique_id(self) -> str:
+        return f"{self.handle.name}_{self._number}"
 
     @property
     def dtype(self) -> DType:
@@ -225,7 +241,7 @@ class Variable(Writable, ValueOperators, metaclass=CreatedVariable):
     ) -> Variable | None:
         """Change the value in one of the ways of `WRITES`."""
         _, by_handle = WRITES[method]
-        if self.dtype not in by_handle.types["T"]:
+        if not by_handle.takes("T", self.dtype):
             raise InvalidArgumentError(
                 None,
                 None,

@@ -4,7 +4,7 @@ from berth.experimental import dlpack as dlpack
 
 # --- written by dev/make_api.py: make api
 # isort: split
-from berth.data.iterators import Optional
+from berth.data.optionals import Optional
 
 __all__ = [
     "Optional",

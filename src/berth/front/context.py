@@ -15,7 +15,7 @@ import os
 import threading
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from berth.backends.base import Backend
 from berth.backends.driver import DEVICE_ORDERS
@@ -127,6 +127,18 @@ class Context:
             else:
                 self._warn_of_changes()
             return self._devices
+
+    def keras_backend(self) -> str | None:
+        """Return the backend of Keras that KERAS_BACKEND asks for, if it is set."""
+        return self._environ.get("KERAS_BACKEND") or None
+
+    def keras_home(self) -> str | None:
+        """Return the folder of Keras's settings that KERAS_HOME names, if it is set."""
+        return self._environ.get("KERAS_HOME")
+
+    def choose_keras_backend(self) -> None:
+        """Let Keras, here and in child processes, use the backend `tensorflow`."""
+        cast("dict[str, str]", self._environ)["KERAS_BACKEND"] = "tensorflow"
 
     def asked_api(self) -> str | None:
         """Return the API that BERTH_API requests: v1 or v2, if it is set."""

@@ -23,7 +23,7 @@ from berth.graph.nest import (
     spec_of_composite,
 )
 from berth.ops import compose
-from berth.ops.compose import is_tensor
+from berth.ops.compose import is_tensor, stands_for_tensor
 from berth.ops.shape import generalize
 from berth.ops.type_spec import CompositeTensor, TensorSpec, TypeSpec
 
@@ -217,7 +217,7 @@ def _paths(name: str, value: Any) -> Iterator[str]:
 
 def _is_tensor(value: Any) -> bool:
     """Tell whether a value is a tensor. A variable is passed on as what it is."""
-    return is_tensor(value) and not hasattr(value, "as_tensor")
+    return is_tensor(value) and not stands_for_tensor(value)
 
 
 def _is_typed(value: Any) -> bool:
@@ -239,7 +239,7 @@ def _leaf(value: Any) -> Any:
 def _key(leaf: Any) -> Hashable:
     if _is_typed(leaf):
         return leaf.dtype.base_dtype, leaf.dims
-    if hasattr(leaf, "as_tensor"):
+    if stands_for_tensor(leaf) and hasattr(leaf, "handle"):
         handle: Hashable = leaf.handle
         return handle
     try:

@@ -21,7 +21,7 @@ from berth.graph.graph import Graph
 from berth.graph.operation import Operation
 from berth.graph.recording import active_tapes, record, watch_variable
 from berth.graph.tensor import SymbolicTensor
-from berth.ops.compose import is_tensor
+from berth.ops.compose import as_tensor, is_tensor
 from berth.ops.opdef import Access, Attrs, GraphOps, OpDef, Source, variable_of
 from berth.ops.operators import ValueOperators
 from berth.ops.shape import TensorShape
@@ -147,8 +147,7 @@ class FuncGraph(Graph):
     # --- what comes from outside ----------------------------------------------------------
 
     def _as_own(self, value: Any) -> Any:
-        if hasattr(value, "as_tensor"):
-            value = value.as_tensor()
+        value = as_tensor(value)
         if is_tensor(value) and getattr(value, "graph", None) is not self:
             return self.capture(value)
         return value

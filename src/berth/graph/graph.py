@@ -29,6 +29,7 @@ from berth.graph.recording import active_tapes, record, watch_variable
 from berth.graph.scopes import Scopes
 from berth.graph.tensor import SymbolicTensor
 from berth.ops import builder
+from berth.ops.compose import as_tensor, stands_for_tensor
 from berth.ops.convert import dtype_of, frozen, to_array
 from berth.ops.opdef import Access, Attrs, GraphOps, OpDef
 from berth.ops.signature import check_types, shape_error, wanted_types
@@ -147,8 +148,7 @@ class Graph(Lookup):
 
     def _as_own(self, value: Any) -> Any:
         """Return the tensor that a value stands for, or the value if it is none."""
-        if hasattr(value, "as_tensor"):
-            value = value.as_tensor()
+        value = as_tensor(value)
         if hasattr(value, "place"):
             raise RuntimeError(
                 "Attempting to capture an EagerTensor without building a function."
@@ -376,7 +376,7 @@ def _is_simple(allowed: frozenset[Any], tensors: tuple[SymbolicTensor, ...]) -> 
 def _holds_tensors(values: Any) -> bool:
     return any(
         isinstance(v, SymbolicTensor)
-        or hasattr(v, "as_tensor")
+        or stands_for_tensor(v)
         or (isinstance(v, list | tuple) and _holds_tensors(v))
         for v in values
     )

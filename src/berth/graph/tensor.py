@@ -27,7 +27,8 @@ def scalar_object(thing: Any) -> np.ndarray[Any, Any]:
 class SymbolicTensor(Tensor):
     """A symbol for one output of an operation."""
 
-    __slots__ = ("__weakref__", "dims", "dtype", "op", "value_index")
+    # A program may set attributes of its own: hence the dict.
+    __slots__ = ("__dict__", "__weakref__", "dims", "dtype", "op", "value_index")
     op: Operation
 
     def __init__(self, op: Operation, value_index: int, dtype: DType, dims: Dims) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from berth.dtypes import DType
+from berth.dtypes import DType, bfloat16, float16
 from berth.errors import InvalidArgumentError
 from berth.ops.compose import is_eager
 
@@ -65,7 +65,7 @@ def check_length(op_name: str, attr: str, values: Sequence[int], least: int) -> 
 
 def check_type(op_name: str, attr: str, dtype: DType, allowed: Sequence[DType]) -> None:
     """Raise an error for an output type that an operation does not have."""
-    if dtype in allowed:
+    if dtype in allowed or (dtype is bfloat16 and float16 in allowed):
         return
     if is_eager():
         known = [each.type_string for each in allowed]

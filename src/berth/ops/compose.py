@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, suppress
 from typing import Any, Protocol, cast
 
-from berth.dtypes import DType
+from berth.dtypes import DType, as_dtype
 from berth.ops.builder import Builder, current
 from berth.ops.types import Tensor
 
@@ -65,10 +65,27 @@ def is_eager_or_function() -> bool:
     return is_eager() or getattr(current(), "is_function", False)
 
 
+def as_tensor(value: Any) -> Any:
+    """Return the tensor that a variable stands for, or another object by ``__tf_tensor__``.
+
+    Other values are returned as they are.
+    """
+    if hasattr(value, "as_tensor"):
+        return value.as_tensor()
+    return value.__tf_tensor__() if hasattr(value, "__tf_tensor__") else value
+
+
+def stands_for_tensor(value: Any) -> bool:
+    """Tell whether a value is no tensor itself, and `as_tensor` makes one of it."""
+    return hasattr(value, "as_tensor") or hasattr(value, "__tf_tensor__")
+
+
 def type_of(value: Any) -> DType | None:
     """Return the type of a tensor or variable; None for a plain value, which has none yet."""
     dtype = getattr(value, "dtype", None)
-    return dtype.base_dtype if isinstance(dtype, DType) else None
+    if isinstance(dtype, DType):
+        return dtype.base_dtype
+    return as_dtype(dtype) if dtype is not None and hasattr(value, "__tf_tensor__") else None
 
 
 def is_tensor(value: Any) -> bool:

@@ -34,10 +34,16 @@ def to_array(value: Any, dtype: DType | None = None) -> np.ndarray[Any, Any]:
     if dtype is None:
         return array if is_typed else _narrowed(array)
     wanted = dtype.base_dtype
-    is_fitting = array.dtype.kind in _KINDS_INTO.get(wanted.kind, "")
+    is_fitting = _kind(array) in _KINDS_INTO.get(wanted.kind, "")
     if not is_fitting and (array.size or is_typed):
         raise _mismatch(value, array, wanted)
     return _fitting(value, array, wanted)
+
+
+def _kind(array: np.ndarray[Any, Any]) -> str:
+    """Return the kind of an array's elements; NumPy does not know bfloat16 for a float."""
+    kind = array.dtype.kind
+    return as_dtype(array.dtype).kind if kind == "V" else kind
 
 
 def frozen(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

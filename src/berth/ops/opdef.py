@@ -33,7 +33,7 @@ from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from berth.backends.kinds import DEVICE_TYPES, HOST_TYPE
-from berth.dtypes import ALL, DType
+from berth.dtypes import ALL, PACKAGED, DType, bfloat16, bool_, float16, float32
 from berth.errors import did_you_mean
 from berth.ops.arguments import read_arguments
 from berth.ops.shape import Dims
@@ -316,7 +316,7 @@ class OpDef:
         [(variable, is_list)] = kinds if len(kinds) == 1 else [(None, True)]
         if is_list or not isinstance(variable, str):
             return None
-        return frozenset(self.types[variable])
+        return frozenset((*self.types[variable], *_more_types(self.types[variable])))
 
     def _deciding_position(self) -> int | None:
         n_arguments = len(self.arguments)
@@ -334,8 +334,14 @@ class OpDef:
             return self.host_inputs
         return frozenset(position % n_inputs for position in self.host_inputs)
 
+    def takes(self, variable: str, dtype: DType) -> bool:
+        """Tell whether a type variable may be a type: one of those declared, or like them."""
+        allowed = self.types[variable]
+        return dtype in allowed or (dtype in PACKAGED and dtype in _more_types(allowed))
+
     def kernel(self, device_type: str, dtype: DType | None) -> Kernel | None:
         """Find the kernel for a type of device and of elements."""
+        dtype = float32 if dtype in PACKAGED else dtype  # see `berth.ops.widening`
         for kernel in self.kernels:
             fits = dtype is None or dtype in kernel.dtypes
             if kernel.device_type == device_type and fits:
@@ -344,11 +350,19 @@ class OpDef:
 
     def device_types(self, dtype: DType | None) -> frozenset[str]:
         """Name the types of devices that have a kernel for a type of elements."""
+        dtype = float32 if dtype in PACKAGED else dtype
         fitting = (k for k in self.kernels if dtype is None or dtype in k.dtypes)
         return frozenset(kernel.device_type for kernel in fitting)
 
     def __repr__(self) -> str:
         return f"<OpDef {self.name}>"
+
+
+def _more_types(allowed: Sequence[DType]) -> tuple[DType, ...]:
+    """List the types that are allowed with others: bfloat16 where float16 is, as mostly."""
+    if float16 not in allowed:
+        return ()
+    return PACKAGED if bool_ in allowed else (bfloat16,)
 
 
 class GraphOps:

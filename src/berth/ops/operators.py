@@ -31,6 +31,7 @@ from berth.ops.opdef import OpDef
 from berth.ops.rules import common_dims
 from berth.ops.types import ShapeLike, TensorLike
 from berth.public import public
+from berth.tensorflow_types import Tensor as TensorType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -153,7 +154,7 @@ class Operators:
 
 
 @public("Tensor")
-class Tensor(Operators):
+class Tensor(Operators, TensorType):
     """A multi-dimensional array of elements of one type: ``tf.Tensor``.
 
     In an eager program it has a value (`EagerTensor`), in a graph it stands for one output of

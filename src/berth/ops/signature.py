@@ -132,7 +132,7 @@ def check_types(op: OpDef, inputs: Sequence[Any]) -> None:
                 f"type {expected.name} of argument '{first}'."
             )
         allowed = op.types[argument.type]
-        if dtype not in allowed:
+        if not op.takes(argument.type, dtype):
             names = ", ".join(known.name for known in allowed)
             raise TypeError(
                 f"Value passed to parameter '{name}' has DataType {dtype.name} not in list of "
@@ -153,7 +153,7 @@ def _mismatches(op: OpDef, inputs: Sequence[Any]) -> Iterator[str]:
     for kind, dtype in kinds:
         found.setdefault(kind, kind if isinstance(kind, DType) else dtype)
     for kind, dtype in found.items():
-        if isinstance(kind, str) and kind != ANYTHING and dtype not in op.types[kind]:
+        if isinstance(kind, str) and kind != ANYTHING and not op.takes(kind, dtype):
             allowed = [known.type_string for known in op.types[kind]]
             yield not_among(kind, dtype.type_string, allowed)
     for position, (kind, dtype) in enumerate(kinds):

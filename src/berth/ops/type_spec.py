@@ -235,6 +235,10 @@ class CompositeTensor:
     def _type_spec(self) -> TypeSpec:
         raise NotImplementedError(f"{type(self).__name__}._type_spec()")
 
+    def _map_values(self, function: Callable[[Any], Any]) -> Any:
+        """Apply a function to the values, and to nothing that says where they are."""
+        raise TypeError(f"{type(self).__name__} has no values of its own.")
+
     def _gradient_component(self) -> Any:
         """Return the component that gradients are of."""
         raise ValueError(

@@ -7,6 +7,7 @@ from typing import Any
 
 from berth.graph.operation import Operation
 from berth.ops.opdef import Kernel
+from berth.ops.widening import kernel_for
 from berth.plan.fuse import fuse
 from berth.plan.knowledge import NOT_BLOCKED, NOTHING, Blocked, Knowledge
 from berth.plan.layout import lay_out
@@ -68,7 +69,7 @@ def place_ops(ops: Sequence[Operation], placement: Placement, site: Site) -> Pla
     types = [device.device_type for device in devices]
     kernels = {}
     for op, number in numbers.items():
-        kernel = op.definition.kernel(types[number], op.main_type)
+        kernel = kernel_for(op.definition, types[number], op.main_type)
         assert kernel is not None, f"{op.name} was placed where it has no kernel"
         kernels[op] = kernel
     return PlacedOps(site, ops, numbers, kernels)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from berth.dtypes import PACKAGED
 from berth.plan.structure import ArrayType, Stage, Step, Storage, Structure, Value
 
 AT_LEAST = 2**16
@@ -65,8 +66,10 @@ def _can_slice(step: Step, types: Sequence[ArrayType]) -> bool:
     dims = output.dims
     if output.nbytes < AT_LEAST or output.dtype.is_object or math.prod(dims) < AT_LEAST:
         return False
-    inputs = [types[value.number].dims for value in step.inputs]
-    return all(each == dims or math.prod(each) == 1 for each in inputs)
+    inputs = [types[value.number] for value in step.inputs]
+    if any(each.dtype in PACKAGED for each in (*inputs, output)):
+        return False
+    return all(each.dims == dims or math.prod(each.dims) == 1 for each in inputs)
 
 
 def _count_uses(structure: Structure) -> dict[Value, int]:

@@ -35,7 +35,8 @@ from berth.public import public_v1
 _TYPES = (
     *("INVALID", "FLOAT", "DOUBLE", "INT32", "UINT8", "INT16", "INT8", "STRING", "COMPLEX64"),
     *("INT64", "BOOL", "QINT8", "QUINT8", "QINT32", "BFLOAT16", "QINT16", "QUINT16", "UINT16"),
-    *("COMPLEX128", "HALF", "RESOURCE", "VARIANT", "UINT32", "UINT64"),
+    *("COMPLEX128", "HALF", "RESOURCE", "VARIANT", "UINT32", "UINT64", "FLOAT8_E5M2"),
+    *("FLOAT8_E4M3FN",),
 )
 _REF = 100  # a reference type is this much above its base
 DataType = EnumType(

@@ -22,15 +22,18 @@ from berth.public import public_v1 as _public_v1
 # isort: split
 from berth.autodiff.backprop import AggregationMethod, gradients
 from berth.autodiff.custom_gradient import custom_gradient
+from berth.autodiff.recompute import recompute_grad
 from berth.autodiff.tape import GradientTape
 from berth.control_flow.cond import case, switch_case
 from berth.control_flow.cond import cond_v1 as cond
 from berth.control_flow.map_fn import foldl, foldr, map_fn, scan
+from berth.control_flow.vectorized_map import vectorized_map
 from berth.control_flow.while_loop import while_loop_v1 as while_loop
 from berth.devices.spec import DeviceSpecV1 as DeviceSpec
 from berth.dtypes import (
     DType,
     as_dtype,
+    bfloat16,
     complex64,
     complex128,
     double,
@@ -52,6 +55,7 @@ from berth.dtypes import (
 )
 from berth.dtypes import bool_ as bool
 from berth.eager.mode import executing_eagerly
+from berth.eager.module import Module
 from berth.eager.scope import UnconnectedGradients, get_static_value, is_tensor
 from berth.errors import OpError
 from berth.front.device_scope import colocate_with
@@ -404,6 +408,7 @@ __all__ = [
     "InteractiveSession",
     "LogMessage",
     "MetaGraphDef",
+    "Module",
     "NameAttrList",
     "NoGradient",
     "NodeDef",
@@ -482,6 +487,7 @@ __all__ = [
     "atan2",
     "atanh",
     "batch_scatter_update",
+    "bfloat16",
     "bincount",
     "bitcast",
     "bool",
@@ -689,6 +695,7 @@ __all__ = [
     "real",
     "realdiv",
     "reciprocal",
+    "recompute_grad",
     "reduce_all",
     "reduce_any",
     "reduce_logsumexp",
@@ -811,6 +818,7 @@ __all__ = [
     "variables_initializer",
     "variance_scaling_initializer",
     "variant",
+    "vectorized_map",
     "verify_tensor_all_finite",
     "where",
     "where_v2",
@@ -833,7 +841,7 @@ _LAZY_NAMES: _LazyNames = {
     "HistogramProto": ("berth.summary.messages", "HistogramProto"),
     "IdentityReader": ("berth.data.readers", "IdentityReader"),
     "LogMessage": ("berth.summary.messages", "LogMessage"),
-    "OptionalSpec": ("berth.data.structure", "OptionalSpec"),
+    "OptionalSpec": ("berth.data.optionals", "OptionalSpec"),
     "PaddingFIFOQueue": ("berth.data.queues", "PaddingFIFOQueue"),
     "PriorityQueue": ("berth.data.queues", "PriorityQueue"),
     "QueueBase": ("berth.data.queues", "QueueBase"),
@@ -908,6 +916,7 @@ if TYPE_CHECKING:
     from berth.data.file_ops import matching_files as matching_files
     from berth.data.file_ops import read_file as read_file
     from berth.data.file_ops import write_file as write_file
+    from berth.data.optionals import OptionalSpec as OptionalSpec
     from berth.data.parsing import FixedLenFeature as FixedLenFeature
     from berth.data.parsing import FixedLenSequenceFeature as FixedLenSequenceFeature
     from berth.data.parsing import parse_example_v1 as parse_example
@@ -923,7 +932,6 @@ if TYPE_CHECKING:
     from berth.data.readers import TextLineReader as TextLineReader
     from berth.data.readers import TFRecordReader as TFRecordReader
     from berth.data.readers import WholeFileReader as WholeFileReader
-    from berth.data.structure import OptionalSpec as OptionalSpec
     from berth.ops.lists.tensor_array import TensorArray as TensorArray
     from berth.ops.lists.tensor_array import TensorArraySpec as TensorArraySpec
     from berth.ops.quantization.fake_quant import (

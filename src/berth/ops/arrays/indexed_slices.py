@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from berth.dtypes import as_dtype, int64
@@ -75,6 +75,9 @@ class IndexedSlices(CompositeTensor):
             None if known is None else known.dtype.base_dtype,
             TensorShape(self.indices.dims),
         )
+
+    def _map_values(self, function: Callable[[Any], Any]) -> IndexedSlices:
+        return IndexedSlices(function(self.values), self.indices, self.dense_shape)
 
     def _gradient_component(self) -> Any:
         return self.values

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from berth.dtypes import FLOATING, REAL, as_dtype, bool_, int16, int32
+from berth.dtypes import REAL, as_dtype, bool_, int16, int32
 from berth.ops.arrays.any_rank import Around
 from berth.ops.arrays.array import expand_dims, reshape
 from berth.ops.arrays.filling import range as range_op
@@ -195,7 +195,7 @@ def _is_ascending(direction: str) -> bool:
 
 def _backwards(values: Any) -> Tensor:
     """Return numbers whose order is the reverse: for integers, without overflow."""
-    if values.dtype.base_dtype in FLOATING:
+    if values.dtype.is_floating:
         return negative(values)
     return apply(INVERT, (values,), {})
 

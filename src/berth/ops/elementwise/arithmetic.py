@@ -192,7 +192,7 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """
     dtype, other = type_of(x), type_of(y)
     known = dtype or other
-    if known in INEXACT and (other is None or dtype is None or dtype is other):
+    if known and known.is_inexact and (other is None or dtype is None or dtype is other):
         return apply(REAL_DIV, (x, y), {}, name or "truediv")
     with scope("truediv", name) as inner:
         x = convert_like(x, other, "x")
@@ -222,7 +222,7 @@ divide = truediv
 
 def quotient_type(dtype: DType) -> DType:
     """Return the type of a true division: that of floats for integers."""
-    if dtype in INEXACT:
+    if dtype.is_inexact:
         return dtype
     if not dtype.is_integer:
         known = ", ".join(repr(t) for t in (*INEXACT, *INTEGERS))

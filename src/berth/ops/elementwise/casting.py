@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from berth.dtypes import DType, as_dtype, float32, float64, int32, int64
+from berth.dtypes import PACKAGED, DType, as_dtype, float32, float64, int32, int64
 from berth.errors import UnimplementedError
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, scope, type_of
 from berth.ops.gradient import RecordedOp, gradient
 from berth.ops.opdef import Attrs, OutputType, Typed
-from berth.ops.rules import INEXACT, ON_DEVICES, elementwise
+from berth.ops.rules import ON_DEVICES, elementwise
+from berth.ops.type_spec import CompositeTensor
 from berth.ops.types import DTypeLike, Tensor, TensorLike
 from berth.public import public, public_v1
 
@@ -44,6 +45,9 @@ CAST = elementwise(
 )
 
 
+_CASTABLE = frozenset((*ON_DEVICES, *PACKAGED))
+
+
 @public("cast")
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Cast a tensor to another data type; floats are truncated to integers.
@@ -52,19 +56,22 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
     [1, -1]
     """
     wanted = as_dtype(dtype).base_dtype
+    if isinstance(x, CompositeTensor):
+        composite: Any = x._map_values(lambda values: cast(values, wanted, name))
+        return composite
     known = type_of(x)
     if known is wanted:
         return convert(x)
     if known is not None:
-        return _cast(x, wanted, name)
+        return _cast(x, known, wanted, name)
     with scope("Cast", name) as inner:
         x = convert(x, None, "x")
-        return x if x.dtype is wanted else _cast(x, wanted, inner)
+        return x if x.dtype is wanted else _cast(x, x.dtype, wanted, inner)
 
 
-def _cast(x: Any, wanted: DType, name: str | None) -> Tensor:
-    if not {wanted, x.dtype.base_dtype} <= set(ON_DEVICES):
-        types = f"{x.dtype.base_dtype.type_string} to {wanted.type_string}"
+def _cast(x: Any, known: DType, wanted: DType, name: str | None) -> Tensor:
+    if not {wanted, known.base_dtype} <= _CASTABLE:
+        types = f"{known.base_dtype.type_string} to {wanted.type_string}"
         where = " [Op:Cast] name: " if is_eager() else ""
         raise UnimplementedError(None, None, f"Cast {types} is not supported{where}")
     return apply(CAST, (x,), {"DstT": wanted, "Truncate": False}, name)
@@ -73,7 +80,7 @@ def _cast(x: Any, wanted: DType, name: str | None) -> Tensor:
 @gradient(CAST)
 def _cast_gradient(op: RecordedOp, grad: Any) -> Any:
     given: DType = op.inputs[0].dtype.base_dtype
-    return cast(grad, given) if given in INEXACT and grad.dtype in INEXACT else None
+    return cast(grad, given) if given.is_inexact and grad.dtype.is_inexact else None
 
 
 @public_v1("to_float")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from berth.dtypes import REAL, DType, as_dtype
+from berth.dtypes import DType, as_dtype
 from berth.ops.compose import convert, scope
 from berth.ops.elementwise.arithmetic import clip_by_value
 from berth.ops.elementwise.casting import cast
@@ -26,7 +26,7 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
         value = convert(value, None, "value")
         found = value.dtype.base_dtype
         for each in (found, wanted):
-            if each not in REAL:
+            if not (each.is_floating or each.is_integer):
                 raise TypeError(f"Cannot find minimum value of {each!r}.")
         low, high = _within(wanted.min, found), _within(wanted.max, found)
         if low != found.min or high != found.max:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from berth.dtypes import FLOATING
 from berth.ops.arrays.array import either_name, reshape
 from berth.ops.arrays.ensure_shape import ensure_shape
-from berth.ops.arrays.joining import concat
+from berth.ops.arrays.joining import concat, split
 from berth.ops.arrays.metadata import axis_size
 from berth.ops.arrays.pad import pad
 from berth.ops.arrays.transpose import transpose
@@ -67,19 +67,33 @@ def conv3d(
         depth, height, width, n_in, n_out = (axis_size(filters, axis) for axis in range(5))
         if not isinstance(depth, int):
             raise ValueError("tf.nn.conv3d needs filters whose depth is known.")
-        n_channels = axis_size(volumes, -1)
-        if isinstance(n_in, int) and isinstance(n_channels, int) and n_in != n_channels:
-            raise _complaint(
-                "Conv3D",
-                f"Number of channels in filter ({n_in}) must match last dimension of input "
-                f"({n_channels})",
+        n_groups = _n_groups(axis_size(volumes, -1), n_in, n_out)
+        if n_groups > 1:
+            groups = zip(
+                split(volumes, n_groups, -1), split(filters, n_groups, -1), strict=True
             )
+            parts = [conv3d(x, f, strides, padding, "NDHWC", dilations) for x, f in groups]
+            return channels_back(concat(parts, -1), data_format)
         check_type("Conv3D", "T", volumes.dtype.base_dtype, FLOATING)
         volumes = _seen(volumes, Steps(depth, steps[0], gaps[0]), padding)
         flat = transpose(filters, [1, 2, 0, 3, 4])
         flat = reshape(flat, [height, width, depth * n_in, n_out])
         images = conv2d(as_images(volumes), flat, steps[1:], padding, "NHWC", gaps[1:])
         return channels_back(_as_volumes(images, volumes), data_format)
+
+
+def _n_groups(n_channels: Any, n_in: Any, n_out: Any) -> int:
+    """Count the groups of channels, which filters with fewer channels than the input make."""
+    if not isinstance(n_in, int) or not isinstance(n_channels, int) or n_in == n_channels:
+        return 1
+    n_groups, rest = divmod(n_channels, n_in) if n_in else (0, 1)
+    if rest or not isinstance(n_out, int) or n_out % n_groups:
+        raise _complaint(
+            "Conv3D",
+            f"Number of channels in filter ({n_in}) must match last dimension of input "
+            f"({n_channels})",
+        )
+    return n_groups
 
 
 @public_v1("nn.conv3d")

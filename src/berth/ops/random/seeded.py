@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from berth.dtypes import FLOATING, DType, as_dtype, float32, int32, uint64
+from berth.dtypes import FLOATING, DType, as_dtype, bfloat16, float32, int32, uint64
 from berth.errors import InvalidArgumentError
 from berth.finalizers import WeakKeyDict
 from berth.ops.builder import apply, current
@@ -39,6 +39,7 @@ from berth.ops.opdef import (
     all_devices,
 )
 from berth.ops.random import philox
+from berth.ops.random.narrowing import to_bfloat16
 from berth.ops.rules import INDEX, check_rank, shape_of_value
 from berth.ops.shape import Dims
 from berth.ops.types import DTypeLike, ShapeLike, Tensor
@@ -201,6 +202,10 @@ def random_uniform(
     True
     """
     wanted = as_dtype(dtype)
+    if wanted is bfloat16:
+        sample = random_uniform(shape, 0, 1, float32, seed, name)
+        width = convert(1 if maxval is None else maxval, bfloat16) - convert(minval, bfloat16)
+        return add(multiply(to_bfloat16(sample), width), convert(minval, bfloat16))
     if wanted not in (*FLOATING, *INDEX):
         raise ValueError(
             f"Argument `dtype` got invalid value {wanted}. Accepted dtypes are "

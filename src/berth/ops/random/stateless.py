@@ -12,7 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from berth.dtypes import FLOATING, DType, as_dtype, float32, int32, int64, uint32, uint64
+from berth.dtypes import (
+    FLOATING,
+    DType,
+    as_dtype,
+    bfloat16,
+    float32,
+    int32,
+    int64,
+    uint32,
+    uint64,
+)
 from berth.errors import InvalidArgumentError
 from berth.ops.builder import apply
 from berth.ops.compose import convert, convert_like, scope
@@ -30,6 +40,7 @@ from berth.ops.opdef import (
     all_devices,
 )
 from berth.ops.random import philox
+from berth.ops.random.narrowing import to_bfloat16
 from berth.ops.random.sampling import (
     check_classes,
     choices_scratch,
@@ -228,13 +239,16 @@ def stateless_uniform(
         high = convert(1 if maxval is None else maxval, wanted, "max")
         if wanted.is_integer:
             return apply(STATELESS_INTEGERS, (shape, seed, low, high), attrs, inner)
-        sample = apply(STATELESS_UNIFORM, (shape, seed), attrs)
+        if wanted is bfloat16:
+            sample = to_bfloat16(apply(STATELESS_UNIFORM, (shape, seed), {"dtype": float32}))
+        else:
+            sample = apply(STATELESS_UNIFORM, (shape, seed), attrs)
         return add(multiply(sample, high - low), low, name=inner)
 
 
 def _check_bounds(minval: Any, maxval: Any, dtype: DType) -> None:
     allowed = (*FLOATING, *_ALL_BITS)
-    if dtype not in allowed:
+    if dtype not in allowed and dtype is not bfloat16:
         raise ValueError(
             f"Argument `dtype` got invalid value {dtype}. Accepted dtypes are {allowed}."
         )

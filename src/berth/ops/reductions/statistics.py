@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from berth.dtypes import COMPLEX, NUMBERS, as_dtype, float32, float64, int32, int64
+from berth.dtypes import COMPLEX, as_dtype, float32, float64, int32, int64
 from berth.ops.arrays.array import either_name, reshape, stop_gradient
 from berth.ops.arrays.filling import ones_like, zeros, zeros_like
 from berth.ops.arrays.filling import range as range_of
@@ -357,6 +357,6 @@ def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
 
 def _numbers_in_a_row(x: Any) -> Any:
     x = convert(x, None, "x")
-    if x.dtype.base_dtype not in NUMBERS:
+    if not x.dtype.is_numeric:
         raise TypeError(f"Expected x to be numeric, instead found: {x}")
     return reshape(x, [-1])

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from berth import compat
+from berth.keras.internals import INTERNALS
 from berth.proto.framework import DataType
 from berth.tools.run.module_names import public_names
 
@@ -114,7 +115,7 @@ _VALUES: dict[str, dict[str, Any]] = {
     "core.framework.types_pb2": {"DataType": DataType, **dict(DataType.items())},
 }
 """Internal modules with values of berth's that are not public."""
-PATHS = {*PLACES, *_MODULES, *_VALUES}
+PATHS = {*PLACES, *_MODULES, *_VALUES, *INTERNALS}
 
 
 def _folders() -> Iterator[str]:
@@ -150,7 +151,10 @@ def internal_module(path: str) -> ModuleType | None:
     for name, public in _RENAMED.get(path, {}).items():
         if public in names:
             names[name] = names[public]
-    if not names:
+    for name, place in INTERNALS.get(path, {}).items():
+        home, _, attribute = place.partition(":")
+        names[name] = getattr(import_module(home), attribute)
+    if not names and path not in INTERNALS:
         return None
     module = ModuleType(
         f"tensorflow.{path}", f"``tensorflow.{path}``: public names of TensorFlow."

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from berth import compat
 from berth.errors import did_you_mean
+from berth.keras.package import INSTALL, api_folder
 from berth.missing import instead_of
 from berth.tools.run import internal_modules
 from berth.tools.run.module_names import public_names
@@ -35,6 +36,8 @@ _FOLDERS = {"compat", *internal_modules.FOLDERS}
 """Modules that only hold others."""
 _ROOTS = ("", "compat.v1", "compat.v2")
 """Paths of the APIs' root modules."""
+OF_KERAS = ("keras", "losses", "metrics", "optimizers")
+"""What TensorFlow 2 has of the package Keras."""
 _OWN_TO_V1 = (
     "app",
     "contrib",
@@ -117,6 +120,8 @@ def find(api: API, path: str) -> Found:
     (Found(name='Session', is_there=True), Found(name='Session', is_there=False))
     """
     parts = path.split(".")
+    if api == "v2" and parts[0] in OF_KERAS:
+        return Found(parts[0], bool(api_folder()))
     for n_parts in range(1, len(parts) + 1):
         here = ".".join(parts[:n_parts])
         if is_folder(here) or module_at(api, here) is not None:
@@ -150,6 +155,8 @@ def nearest(api: API, path: str) -> str:
     >>> nearest("v2", "Session"), nearest("v2", "nn.sigmod")
     ('berth has tf.compat.v1.Session.', "Did you mean 'nn.sigmoid'?")
     """
+    if api == "v2" and path.partition(".")[0] in OF_KERAS:
+        return f"It is the package Keras: {INSTALL}."
     substitute = instead_of(path)
     if substitute is not None:
         return substitute

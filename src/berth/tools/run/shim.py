@@ -8,20 +8,32 @@ instead. Modules below are imported when they are asked for, by attribute too.
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from types import FrameType, ModuleType
+from importlib.util import spec_from_file_location
+from types import ModuleType
 from typing import Any, cast
 
 from berth.callsite import call_site
 from berth.eager.mode import start_with_graphs
 from berth.errors import explain
 from berth.front.context import context
+from berth.keras.package import api_folder
+from berth.keras.stand_ins import stand_in
+from berth.keras_import import is_only_asked
 from berth.tools.run.module_names import public_names
-from berth.tools.run.names import API, ROOT, is_folder, module_at, nearest, version_names
+from berth.tools.run.names import (
+    API,
+    OF_KERAS,
+    ROOT,
+    find,
+    is_folder,
+    module_at,
+    nearest,
+    version_names,
+)
 
 
 class Shim(ModuleType):
@@ -45,13 +57,18 @@ class Shim(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":  # what `from tensorflow import *` asks for
             return dir(self)
-        if name.startswith("__"):
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         path = f"{self._place}.{name}".lstrip(".")
+        if name.startswith("__") and path != "__internal__":
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if is_folder(path) or module_at(self._api, path) is not None:
             value: Any = import_module(f"{ROOT}.{path}")
+        elif path in OF_KERAS and self._api == "v2" and find(self._api, path).is_there:
+            keras = import_module(f"{ROOT}.keras")
+            value = keras if path == "keras" else getattr(keras, path)
         elif self._module is not None and name in public_names(self._module):
             value = getattr(self._module, name)
+        elif (value := stand_in(path, sys._getframe(1).f_globals["__name__"])) is not None:
+            return value  # for Keras alone
         else:
             first_line = f"module {self.__name__!r} has no attribute {name!r}"
             # With a module and no name, Python does not add a suggestion of its own.
@@ -73,11 +90,15 @@ class _Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not name.startswith(f"{ROOT}."):
-            return None
+        if not name.startswith(f"{ROOT}.") or name.startswith(f"{ROOT}.keras."):
+            return None  # below tensorflow.keras are files of Keras's
         place = name[len(ROOT) + 1 :]
+        if place == "keras" and self._api == "v2" and (folders := api_folder()):
+            return spec_from_file_location(
+                name, f"{folders[0]}/__init__.py", submodule_search_locations=folders
+            )
         if not is_folder(place) and module_at(self._api, place) is None:
-            if _is_only_asked():
+            if is_only_asked():
                 return None
             raise ModuleNotFoundError(_complaint(f"No module named {name!r}", self._api, place))
         return ModuleSpec(name, cast(Any, self), is_package=True)
@@ -88,16 +109,6 @@ class _Finder:
     def exec_module(self, module: ModuleType) -> None:
         assert isinstance(module, Shim), "what `create_module` has made"
         module.provide(self._api, module._place)
-
-
-def _is_only_asked() -> bool:
-    """Tell whether a module is looked for by `importlib.util.find_spec`, not imported."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None and frame.f_code.co_name in ("_find_spec", "find_spec"):
-        if frame.f_code is importlib.util.find_spec.__code__:
-            return True
-        frame = frame.f_back
-    return False
 
 
 def become_tensorflow(module: ModuleType) -> None:

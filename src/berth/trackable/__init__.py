@@ -1,0 +1,1 @@
+"""Tracking: objects that find the variables and objects among their attributes."""
