@@ -6,7 +6,7 @@ from berth.missing import explain_missing_names as _explain_missing_names
 # --- written by dev/make_api.py: make api
 # isort: split
 from berth.data.dataset import Dataset
-from berth.data.iterators import IteratorSpec
+from berth.data.graph_iterator import IteratorSpec
 from berth.data.iterators import OwnedIterator as Iterator
 from berth.data.options import Options, ThreadingOptions
 from berth.data.parallel import AUTOTUNE

@@ -176,6 +176,10 @@ class ElementFunction:
         finally:
             calls.pop()
 
+    def restart(self) -> None:
+        """Let random operations start over: a new iterator gives the values of the first."""
+        self._runtime.restart()
+
     def _specs(self) -> list[Any]:
         return [leaf for leaf in flatten(self.input_spec) if not _is_none(leaf)]
 
@@ -215,6 +219,10 @@ class BoundElementFunction:
             return self.function.run(element, self._captured)
         except OpError as error:
             raise self._with_origin(error) from error
+
+    def restart(self) -> None:
+        """Let random operations start over."""
+        self.function.restart()
 
     def on_blocks(self) -> BlockFunction | None:
         """Return the same function for blocks of elements, if there is one."""

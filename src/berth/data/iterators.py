@@ -13,7 +13,7 @@ from berth.data.graph_iteration import component_attrs
 from berth.data.graph_iterator import GraphIterator, IteratorSpec
 from berth.data.iterator_ops import ANONYMOUS_ITERATOR, Token
 from berth.data.optionals import Optional, on_host
-from berth.data.pipeline import Node, Pipeline
+from berth.data.pipeline import Node, Pipeline, begin
 from berth.data.structure import (
     DatasetSpec,
     Element,
@@ -82,7 +82,7 @@ class OwnedIterator(CompositeTensor):
 
     def __init__(self, pipeline: Pipeline, surface: Surface) -> None:
         self._surface = surface
-        self._elements = pipeline.iterate()
+        self._elements = begin(pipeline)
         self._ahead: list[Element] = []
         """The element that `has_next` has read, for the next call."""
         self._lock = threading.RLock()
@@ -166,7 +166,7 @@ class NumpyIterator:
 
     def __init__(self, pipeline: Pipeline, surface: Surface) -> None:
         self._surface = surface
-        self._elements = pipeline.iterate()
+        self._elements = begin(pipeline)
         self._lock = threading.RLock()
 
     def __iter__(self) -> NumpyIterator:

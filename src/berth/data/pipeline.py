@@ -45,6 +45,19 @@ class Pipeline:
         return UNKNOWN
 
 
+def begin(pipeline: Pipeline) -> Iterator[Element]:
+    """Return a new iterator over the elements; seeded random functions start over."""
+    waiting: list[Any] = [pipeline]
+    while waiting:
+        for part in vars(waiting.pop()).values():
+            for each in part if isinstance(part, list | tuple) else (part,):
+                if isinstance(each, Pipeline):
+                    waiting.append(each)
+                elif hasattr(each, "restart"):
+                    each.restart()
+    return pipeline.iterate()
+
+
 class BoundFunction(Protocol):
     """A function of the user with values for what it captures."""
 

@@ -157,6 +157,11 @@ class FunctionRuntime:
         finally:
             deque(releases, 0)
 
+    def restart(self) -> None:
+        """Let random operations start over with their first values."""
+        if self._engine is not None:
+            self._engine.state.restart()
+
     def drop_idle(self) -> None:
         """Free the memory that no call is using."""
         if self._engine is not None:

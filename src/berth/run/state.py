@@ -86,6 +86,13 @@ class SessionState:
         with self._lock:
             return self._memories.setdefault(op, {})
 
+    def restart(self) -> None:
+        """Let operations start over: random ones with their first values."""
+        with self._lock:
+            for memory in self._memories.values():
+                if "restart" in memory:
+                    memory["restart"]()
+
     def _allocate(self, op: Operation, device: int, dims: Known, dtype: DType) -> Array:
         if dtype.is_object:
             return np.empty(dims, object)

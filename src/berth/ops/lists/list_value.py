@@ -196,11 +196,12 @@ def _sum(a: Any, b: Any, add: Callable[[Any, Any], Any]) -> Any:
 
 
 def sum_lists(inputs: Sequence[Any], out: Any) -> None:
-    """Kernel: the sum of lists, element by element."""
-    total = inputs[0][()]
-    for array in inputs[1:]:
-        total = total.added(array[()])
-    out[()] = total
+    """Kernel: the sum of lists, element by element; zeros that are no list add nothing."""
+    values = [array[()] for array in inputs]
+    first, *others = [value for value in values if isinstance(value, ListValue)] or values[:1]
+    for other in others:
+        first = first.added(other)
+    out[()] = first
 
 
 def zeros_like_list(array: Any, out: Any) -> None:

@@ -131,10 +131,13 @@ def memory_of(launch: Launch) -> dict[str, Any]:
     memory: dict[str, Any] = {} if launch.state is None else launch.state
     if "generator" not in memory:
         pair = launch.attrs["seed"], launch.attrs["seed2"]
-        if pair == (0, 0):
+        is_seeded = pair != (0, 0)
+        if not is_seeded:
             pair = secrets.randbits(64), secrets.randbits(64)
         memory["lock"] = threading.Lock()
-        memory["generator"] = philox.Generator.seeded(*pair)
+        first = memory["generator"] = philox.Generator.seeded(*pair)
+        if is_seeded:
+            memory["restart"] = partial(memory.__setitem__, "generator", first)
     return memory
 
 
