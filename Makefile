@@ -9,7 +9,7 @@ USABLE := $(VENV)/.usable
 READY  := $(VENV)/.ready
 DOCS   := $(VENV)/.docs
 
-.PHONY: help setup demo test check format api reference docs dist fuzz mutants coverage parity bench ci clean
+.PHONY: help setup demo test check format api reference docs dist fuzz mutants coverage parity keras-tests bench ci clean
 
 help:
 	@echo "make demo    TensorFlow's program for several GPUs, on four simulated ones"
@@ -24,6 +24,7 @@ help:
 	@echo "make mutants a mutation test of the core (a sample, about 5 minutes)"
 	@echo "make coverage  which lines and branches the tests run"
 	@echo "make parity  every operation beside TensorFlow, which is installed for it"
+	@echo "make keras-tests  Keras's own tests, in an environment of their own"
 	@echo "make bench   timings beside their peers"
 	@echo "make ci      check + test + demo"
 
@@ -97,6 +98,10 @@ parity: $(READY)
 	PYTHONPATH=bench $(BIN)/python -m tests.parity.differential.training
 	PYTHONPATH=bench $(BIN)/python -m tests.parity.differential.checkpoints
 	PYTHONPATH=bench $(BIN)/python -m tests.parity.differential.autograph
+
+# Keras and what its tests need: BERTH_KERAS_VENV says where.
+keras-tests: $(READY)
+	$(BIN)/python dev/keras_tests.py
 
 bench: $(READY)
 	$(BIN)/python bench/memory.py

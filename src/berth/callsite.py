@@ -8,12 +8,20 @@ import sys
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-_INSIDE = (
-    os.path.dirname(os.path.abspath(__file__)) + os.sep,
-    contextlib.__file__,
-    "<frozen importlib.",
-)
-"""berth's own files, and what lies between with-statements or imports and our code."""
+
+class _Inside:
+    files: tuple[str, ...] = (
+        os.path.dirname(os.path.abspath(__file__)) + os.sep,
+        contextlib.__file__,
+        "<frozen importlib.",
+    )
+    """berth's own files, and what lies between with-statements or imports and our code."""
+
+
+def pass_over(folder: str) -> None:
+    """Count the files of a package as berth's own: the user's line is that which called it."""
+    if folder + os.sep not in _Inside.files:
+        _Inside.files += (folder + os.sep,)
 
 
 class CallSite(NamedTuple):
@@ -69,7 +77,7 @@ def mark_caller() -> Mark:
         try:
             marks = _marks[code]
         except KeyError:
-            is_ours = code.co_filename.startswith(_INSIDE)
+            is_ours = code.co_filename.startswith(_Inside.files)
             marks = _marks[code] = None if is_ours else {}
         if marks is not None:
             instruction = frame.f_lasti
@@ -87,8 +95,8 @@ def call_site() -> CallSite:
     """Find the innermost frame that is not berth's own."""
     inside: FrameType = sys._getframe(1)
     frame, frames_up = inside.f_back, 1
-    while frame is not None and inside.f_code.co_filename.startswith(_INSIDE):
-        if not frame.f_code.co_filename.startswith(_INSIDE):
+    while frame is not None and inside.f_code.co_filename.startswith(_Inside.files):
+        if not frame.f_code.co_filename.startswith(_Inside.files):
             break
         inside, frame, frames_up = frame, frame.f_back, frames_up + 1
     user = frame or inside

@@ -8,6 +8,7 @@ operations may change in place; elsewhere it behaves like its base.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -252,6 +253,13 @@ BY_NUMPY = {dtype.np_dtype: dtype for dtype in (*NUMBERS, bool_)}
 _PACKAGED_NAMES = frozenset(dtype.name for dtype in PACKAGED)
 _BY_PYTHON = {float: float32, int: int32, bool: bool_, complex: complex128, str: string}
 # TensorFlow reads Python's own types so: a float is a float32, as a constant 1.0 is.
+
+
+def packaged_with(allowed: Sequence[DType]) -> tuple[DType, ...]:
+    """List the types of ml_dtypes that are allowed with others: bfloat16 where float16 is."""
+    if float16 not in allowed:
+        return ()
+    return PACKAGED if bool_ in allowed else (bfloat16,)
 
 
 @public("as_dtype")

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 import berth as tf
-from berth.keras import package, stand_ins
+from berth.keras import package, placeholders
 
 SUPPORTED = 'berth runs Keras 3.12 or newer, below 4.0: pip install "berth[keras]".'
 
@@ -59,11 +59,11 @@ def test_choice_of_backend_is_kept(sim, tmp_path):
     assert "tensorflow" not in sys.modules
 
 
-def test_what_berth_has_not_stands_in_for_keras_alone():
-    found = stand_ins.stand_in("RaggedTensor", "keras.src.backend.tensorflow.core")
+def test_placeholders_are_for_keras_alone():
+    assert placeholders.is_of_keras("keras.src.backend.tensorflow.core")
+    assert not placeholders.is_of_keras("keras_of_mine.program")
+    found = placeholders.PLACEHOLDERS["RaggedTensor"]
     assert not isinstance(tf.TensorShape([]), found)
-    assert stand_ins.stand_in("RaggedTensor", "keras_of_mine.program") is None
-    assert stand_ins.stand_in("reduce_summ", "keras.src.ops") is None
     with pytest.raises(NotImplementedError) as raised:
         found(1)
     assert str(raised.value) == (

@@ -220,14 +220,18 @@ FROM_STRING = host_call_op(
     "IteratorFromStringHandleV2", "string_handle:string", _from_string, _one_resource
 )
 GET_NEXT_AS_OPTIONAL = host_call_op(
-    "IteratorGetNextAsOptional", _HANDLE, _get_next_as_optional, _one_resource
+    "IteratorGetNextAsOptional", _HANDLE, _get_next_as_optional, _one_resource, on_gpu=True
 )
-HAS_VALUE = host_call_op("OptionalHasValue", "optional:resource", _has_value, _one_truth)
-GET_VALUE = host_call_op("OptionalGetValue", "optional:resource", _get_value, _components)
+HAS_VALUE = host_call_op(
+    "OptionalHasValue", "optional:resource", _has_value, _one_truth, on_gpu=True
+)
+GET_VALUE = host_call_op(
+    "OptionalGetValue", "optional:resource", _get_value, _components, on_gpu=True
+)
 OPTIONAL_FROM_VALUE = host_call_op(
-    "OptionalFromValue", "components:Any*", _from_value, _one_resource
+    "OptionalFromValue", "components:Any*", _from_value, _one_resource, on_gpu=True
 )
-OPTIONAL_NONE = host_call_op("OptionalNone", "", _no_value, _one_resource)
+OPTIONAL_NONE = host_call_op("OptionalNone", "", _no_value, _one_resource, on_gpu=True)
 REDUCE = host_call_op("ReduceDataset", "inputs:Any*", _compute, _components)
 CARDINALITY = host_call_op("DatasetCardinality", "inputs:Any*", _compute, _components)
 SINGLE_ELEMENT = host_call_op("DatasetToSingleElement", "inputs:Any*", _compute, _components)

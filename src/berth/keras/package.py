@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from berth import config
+from berth.callsite import pass_over
 from berth.errors import explain
 from berth.front.context import context
 
@@ -64,6 +65,10 @@ def prepare() -> None:
     metadata: Any = importlib.import_module("importlib.metadata")  # which imports much
     check_version(metadata.version("keras"))
     context().choose_keras_backend()
+    for name in ("keras", "optree"):  # a line of the user's is none of theirs
+        spec = importlib.util.find_spec(name)
+        for folder in (spec and spec.submodule_search_locations) or ():
+            pass_over(folder)
     become_tensorflow()
 
 

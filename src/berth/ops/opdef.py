@@ -33,7 +33,7 @@ from enum import Enum
 from typing import Any, NamedTuple, Protocol
 
 from berth.backends.kinds import DEVICE_TYPES, HOST_TYPE
-from berth.dtypes import ALL, PACKAGED, DType, bfloat16, bool_, float16, float32
+from berth.dtypes import ALL, PACKAGED, DType, float32, packaged_with
 from berth.errors import did_you_mean
 from berth.ops.arguments import read_arguments
 from berth.ops.shape import Dims
@@ -316,7 +316,8 @@ class OpDef:
         [(variable, is_list)] = kinds if len(kinds) == 1 else [(None, True)]
         if is_list or not isinstance(variable, str):
             return None
-        return frozenset((*self.types[variable], *_more_types(self.types[variable])))
+        allowed = self.types[variable]
+        return frozenset((*allowed, *packaged_with(allowed)))
 
     def _deciding_position(self) -> int | None:
         n_arguments = len(self.arguments)
@@ -337,7 +338,7 @@ class OpDef:
     def takes(self, variable: str, dtype: DType) -> bool:
         """Tell whether a type variable may be a type: one of those declared, or like them."""
         allowed = self.types[variable]
-        return dtype in allowed or (dtype in PACKAGED and dtype in _more_types(allowed))
+        return dtype in allowed or dtype in packaged_with(allowed)
 
     def kernel(self, device_type: str, dtype: DType | None) -> Kernel | None:
         """Find the kernel for a type of device and of elements."""
@@ -356,13 +357,6 @@ class OpDef:
 
     def __repr__(self) -> str:
         return f"<OpDef {self.name}>"
-
-
-def _more_types(allowed: Sequence[DType]) -> tuple[DType, ...]:
-    """List the types that are allowed with others: bfloat16 where float16 is, as mostly."""
-    if float16 not in allowed:
-        return ()
-    return PACKAGED if bool_ in allowed else (bfloat16,)
 
 
 class GraphOps:

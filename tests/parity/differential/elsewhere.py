@@ -63,6 +63,12 @@ GROUPS = {
         "tf.make_ndarray",
         "tf.make_tensor_proto",
     ),
+    "tests/functions/test_vectorized_map.py::test_function_is_applied_to_each_element": (
+        "tf.vectorized_map",
+    ),
+    "tests/functions/test_vectorized_map.py::test_gradient_computes_the_function_again": (
+        "tf.recompute_grad",
+    ),
     "tests/graph/test_variable_creators.py::test_innermost_creator_is_called_first": (
         "tf.variable_creator_scope",
     ),

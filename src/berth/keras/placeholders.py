@@ -58,7 +58,7 @@ def do_not_convert(func: Any = None) -> Any:
 
 
 _SPARSE = ("add", "maximum", "minimum")
-STAND_INS: dict[str, Any] = {
+PLACEHOLDERS: dict[str, Any] = {
     "SparseTensor": SparseTensor,
     "SparseTensorSpec": SparseTensorSpec,
     "RaggedTensor": RaggedTensor,
@@ -71,6 +71,6 @@ STAND_INS: dict[str, Any] = {
 """By name in TensorFlow."""
 
 
-def stand_in(path: str, asked_by: str) -> Any:
-    """Return what stands for a name of TensorFlow, if a module of Keras asks; else None."""
-    return STAND_INS.get(path) if asked_by.partition(".")[0] == "keras" else None
+def is_of_keras(module: str) -> bool:
+    """Tell whether a module is Keras's, by its name: only those get these."""
+    return module.partition(".")[0] == "keras"
