@@ -18,6 +18,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple
 
@@ -36,6 +37,8 @@ from berth.ops.arrays.array import constant
 from berth.ops.builder import current
 from berth.variables.creators import open_creators, set_creators
 
+POLL_SECONDS = 0.2
+"""How often a wait for a replica looks for signals."""
 INTERRUPT_SECONDS = 0.5
 """How long an interrupted replica may take before it is interrupted again."""
 
@@ -149,13 +152,22 @@ class ReplicaThread:
                 self._thread.start()
             else:
                 self._inbox.put(answer)
-            self._receive(self._outbox.get())
+            self._receive(self._next_outcome())
         finally:
             self._end_interrupted()
             if graph is not None:
                 graph.scopes = before  # type: ignore[assignment]
         if self._error is not None:
             raise self._error
+
+    def _next_outcome(self) -> Any:
+        """Wait until the replica pauses; Ctrl-C ends the wait.
+
+        A signal that arrives just before `get` blocks is seen when it returns: hence the limit.
+        """
+        while True:
+            with suppress(Empty):
+                return self._outbox.get(timeout=POLL_SECONDS)
 
     def _receive(self, outcome: Any) -> None:
         self._is_running = False
@@ -168,10 +180,8 @@ class ReplicaThread:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(
                 ctypes.c_ulong(self._thread.ident), ctypes.py_object(KeyboardInterrupt)
             )
-            try:
+            with suppress(Empty):
                 self._receive(self._outbox.get(timeout=INTERRUPT_SECONDS))
-            except Empty:
-                continue
 
     def stop(self) -> None:
         """End a replica that waits for a merge call which will not come."""
