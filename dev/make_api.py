@@ -29,13 +29,9 @@ ROOTS = (
 )
 LAZY = (
     *("berth.data.", "berth.layers.", "berth.summary.", "berth.train."),
-    *("berth.ops.lists.", "berth.ops.lookup.", "berth.ops.signal.", "berth.ops.special."),
-    *(
-        "berth.ops.text.",
-        "berth.ops.quantization.",
-        "berth.eager.random_generator",
-        "berth.session.test_case",
-    ),
+    *("berth.ops.lists.", "berth.ops.lookup.", "berth.ops.quantization.", "berth.ops.ragged."),
+    *("berth.ops.signal.", "berth.ops.sparse.", "berth.ops.special.", "berth.ops.text."),
+    *("berth.eager.random_generator", "berth.session.test_case"),
 )
 """What `ROOTS` import when a name is first used: most programs need few of these."""
 

@@ -203,7 +203,11 @@ __all__ = [
     "Module",
     "Operation",
     "OptionalSpec",
+    "RaggedTensor",
+    "RaggedTensorSpec",
     "RegisterGradient",
+    "SparseTensor",
+    "SparseTensorSpec",
     "Tensor",
     "TensorArray",
     "TensorArraySpec",
@@ -416,6 +420,10 @@ __all__ = [
 
 _LAZY_NAMES: _LazyNames = {
     "OptionalSpec": ("berth.data.optionals", "OptionalSpec"),
+    "RaggedTensor": ("berth.ops.ragged.ragged_tensor", "RaggedTensor"),
+    "RaggedTensorSpec": ("berth.ops.ragged.ragged_tensor", "RaggedTensorSpec"),
+    "SparseTensor": ("berth.ops.sparse.sparse_tensor", "SparseTensor"),
+    "SparseTensorSpec": ("berth.ops.sparse.sparse_tensor", "SparseTensorSpec"),
     "TensorArray": ("berth.ops.lists.tensor_array", "TensorArray"),
     "TensorArraySpec": ("berth.ops.lists.tensor_array", "TensorArraySpec"),
     "fftnd": ("berth.ops.signal.any_axes", "fftnd"),
@@ -428,10 +436,14 @@ if TYPE_CHECKING:
     from berth.data.optionals import OptionalSpec as OptionalSpec
     from berth.ops.lists.tensor_array import TensorArray as TensorArray
     from berth.ops.lists.tensor_array import TensorArraySpec as TensorArraySpec
+    from berth.ops.ragged.ragged_tensor import RaggedTensor as RaggedTensor
+    from berth.ops.ragged.ragged_tensor import RaggedTensorSpec as RaggedTensorSpec
     from berth.ops.signal.any_axes import fftnd as fftnd
     from berth.ops.signal.any_axes import ifftnd as ifftnd
     from berth.ops.signal.any_axes import irfftnd as irfftnd
     from berth.ops.signal.any_axes import rfftnd as rfftnd
+    from berth.ops.sparse.sparse_tensor import SparseTensor as SparseTensor
+    from berth.ops.sparse.sparse_tensor import SparseTensorSpec as SparseTensorSpec
 # --- end
 
 if TYPE_CHECKING:
@@ -448,7 +460,9 @@ if TYPE_CHECKING:
         linalg,
         nest,
         nn,
+        ragged,
         random,
+        sparse,
         strings,
         summary,
         sysconfig,
@@ -481,6 +495,8 @@ __all__ += [
     "quantization",
     "random",
     "signal",
+    "ragged",
+    "sparse",
     "strings",
     "summary",
     "sysconfig",
@@ -507,6 +523,8 @@ _LAZY_MODULES = (
     "quantization",
     "random",
     "signal",
+    "ragged",
+    "sparse",
     "strings",
     "summary",
     "sysconfig",

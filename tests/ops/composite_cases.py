@@ -56,7 +56,7 @@ def _evaluated(case: dict[str, Any]) -> Any:
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON has it: tensors with the names of their types."""
-    if isinstance(value, list | tuple) and not hasattr(value, "dense_shape"):
+    if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}

@@ -15,10 +15,12 @@ from berth.graph.tensor import SymbolicTensor
 from berth.lru import LRUCache
 from berth.ops import compose
 from berth.ops.arrays.stacking import pack
+from berth.ops.builder import CompositeInput
 from berth.ops.convert import dtype_of, frozen
 from berth.ops.convert_eager import to_array_eager
 from berth.ops.opdef import OpDef
 from berth.ops.signature import check_types, type_error_eager, wanted_types
+from berth.ops.type_spec import CompositeTensor
 
 if TYPE_CHECKING:
     from berth.front.context import Context
@@ -128,6 +130,8 @@ def is_eager(value: Any) -> bool:
 def as_tensor(value: Any) -> Any:
     """Return the tensor that a value stands for, or the value if it is none."""
     value = compose.as_tensor(value)
+    if isinstance(value, CompositeTensor):
+        raise CompositeInput(value)
     if isinstance(value, SymbolicTensor):
         raise TypeError(
             f"{value} is out of scope and cannot be used here. Use return values, explicit "

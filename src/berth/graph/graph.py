@@ -29,10 +29,12 @@ from berth.graph.recording import active_tapes, record, watch_variable
 from berth.graph.scopes import Scopes
 from berth.graph.tensor import SymbolicTensor
 from berth.ops import builder
+from berth.ops.builder import CompositeInput
 from berth.ops.compose import as_tensor, stands_for_tensor
 from berth.ops.convert import dtype_of, frozen, to_array
 from berth.ops.opdef import Access, Attrs, GraphOps, OpDef
 from berth.ops.signature import check_types, shape_error, wanted_types
+from berth.ops.type_spec import CompositeTensor
 from berth.proto.framework import GraphDef
 from berth.public import public
 
@@ -164,6 +166,8 @@ class Graph(Lookup):
         )
 
     def _convert(self, value: Any, dtype: Any, name: str) -> SymbolicTensor:
+        if isinstance(value, CompositeTensor):
+            raise CompositeInput(value)
         if isinstance(value, list | tuple) and _holds_tensors(value):
             with self.as_default():
                 return cast(SymbolicTensor, GraphOps.pack(value, name=name))

@@ -59,8 +59,22 @@ def apply(op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None = Non
     """Apply an operation with one output in the current builder; return that output."""
     builders = _entered.builders
     builder = builders.innermost if builders else _root[0]()
-    result: Tensor = builder.apply(op, inputs, attrs, name)
+    try:
+        result: Tensor = builder.apply(op, inputs, attrs, name)
+    except CompositeInput as found:
+        result = found.composite._apply(op, inputs, attrs, name)
     return result
+
+
+class CompositeInput(ValueError):
+    """A composite tensor where a tensor is wanted; `apply` asks it what the operation does."""
+
+    def __init__(self, composite: Any) -> None:
+        super().__init__(
+            f"Attempt to convert a value ({composite}) with an unsupported type "
+            f"({type(composite)}) to a Tensor."
+        )
+        self.composite = composite
 
 
 apply_list = cast("Callable[..., list[Tensor]]", apply)

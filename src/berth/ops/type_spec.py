@@ -13,7 +13,9 @@ from typing import Any
 
 from berth import ops  # whose tensors need what needs this module
 from berth.dtypes import DType, as_dtype
+from berth.ops.builder import CompositeInput
 from berth.ops.compose import convert, is_tensor
+from berth.ops.opdef import Attrs, OpDef
 from berth.ops.shape import Dims, TensorShape, generalize
 from berth.public import public
 
@@ -238,6 +240,10 @@ class CompositeTensor:
     def _map_values(self, function: Callable[[Any], Any]) -> Any:
         """Apply a function to the values, and to nothing that says where they are."""
         raise TypeError(f"{type(self).__name__} has no values of its own.")
+
+    def _apply(self, op: OpDef, inputs: Sequence[Any], attrs: Attrs, name: str | None) -> Any:
+        """Apply an operation that has this value among its inputs, if that means something."""
+        raise CompositeInput(self)
 
     def _gradient_component(self) -> Any:
         """Return the component that gradients are of."""

@@ -421,6 +421,8 @@ __all__ = [
     "Print",
     "PriorityQueue",
     "QueueBase",
+    "RaggedTensor",
+    "RaggedTensorSpec",
     "RandomShuffleQueue",
     "ReaderBase",
     "RegisterGradient",
@@ -429,6 +431,9 @@ __all__ = [
     "Session",
     "SessionLog",
     "SparseConditionalAccumulator",
+    "SparseTensor",
+    "SparseTensorSpec",
+    "SparseTensorValue",
     "Summary",
     "SummaryMetadata",
     "TFRecordReader",
@@ -517,6 +522,7 @@ __all__ = [
     "constant_initializer",
     "control_dependencies",
     "convert_to_tensor",
+    "convert_to_tensor_or_sparse_tensor",
     "cos",
     "cosh",
     "count_nonzero",
@@ -753,6 +759,31 @@ __all__ = [
     "slice",
     "sort",
     "space_to_depth",
+    "sparse_add",
+    "sparse_concat",
+    "sparse_fill_empty_rows",
+    "sparse_maximum",
+    "sparse_minimum",
+    "sparse_placeholder",
+    "sparse_reduce_max",
+    "sparse_reduce_max_sparse",
+    "sparse_reduce_sum",
+    "sparse_reduce_sum_sparse",
+    "sparse_reorder",
+    "sparse_reset_shape",
+    "sparse_reshape",
+    "sparse_retain",
+    "sparse_segment_mean",
+    "sparse_segment_sqrt_n",
+    "sparse_segment_sum",
+    "sparse_slice",
+    "sparse_softmax",
+    "sparse_split",
+    "sparse_tensor_dense_matmul",
+    "sparse_tensor_to_dense",
+    "sparse_to_dense",
+    "sparse_to_indicator",
+    "sparse_transpose",
     "split",
     "sqrt",
     "square",
@@ -845,10 +876,15 @@ _LAZY_NAMES: _LazyNames = {
     "PaddingFIFOQueue": ("berth.data.queues", "PaddingFIFOQueue"),
     "PriorityQueue": ("berth.data.queues", "PriorityQueue"),
     "QueueBase": ("berth.data.queues", "QueueBase"),
+    "RaggedTensor": ("berth.ops.ragged.ragged_tensor", "RaggedTensor"),
+    "RaggedTensorSpec": ("berth.ops.ragged.ragged_tensor", "RaggedTensorSpec"),
     "RandomShuffleQueue": ("berth.data.queues", "RandomShuffleQueue"),
     "ReaderBase": ("berth.data.readers", "ReaderBase"),
     "SessionLog": ("berth.summary.messages", "SessionLog"),
     "SparseConditionalAccumulator": ("berth.data.accumulators", "SparseConditionalAccumulator"),
+    "SparseTensor": ("berth.ops.sparse.sparse_tensor", "SparseTensor"),
+    "SparseTensorSpec": ("berth.ops.sparse.sparse_tensor", "SparseTensorSpec"),
+    "SparseTensorValue": ("berth.ops.sparse.sparse_tensor", "SparseTensorValue"),
     "Summary": ("berth.summary.messages", "Summary"),
     "SummaryMetadata": ("berth.summary.messages", "SummaryMetadata"),
     "TFRecordReader": ("berth.data.readers", "TFRecordReader"),
@@ -856,6 +892,10 @@ _LAZY_NAMES: _LazyNames = {
     "TensorArraySpec": ("berth.ops.lists.tensor_array", "TensorArraySpec"),
     "TextLineReader": ("berth.data.readers", "TextLineReader"),
     "WholeFileReader": ("berth.data.readers", "WholeFileReader"),
+    "convert_to_tensor_or_sparse_tensor": (
+        "berth.ops.sparse.sparse_tensor",
+        "convert_to_tensor_or_sparse_tensor",
+    ),
     "decode_csv": ("berth.data.decode_ops", "decode_csv_v1"),
     "decode_raw": ("berth.data.decode_ops", "decode_raw_v1"),
     "fake_quant_with_min_max_args": (
@@ -895,6 +935,31 @@ _LAZY_NAMES: _LazyNames = {
     "read_file": ("berth.data.file_ops", "read_file"),
     "regex_replace": ("berth.ops.text.mapping", "regex_replace"),
     "serialize_tensor": ("berth.data.decode_ops", "serialize_tensor"),
+    "sparse_add": ("berth.ops.sparse.arithmetic", "add_v1"),
+    "sparse_concat": ("berth.ops.sparse.arrange", "concat_v1"),
+    "sparse_fill_empty_rows": ("berth.ops.sparse.arrange", "fill_empty_rows"),
+    "sparse_maximum": ("berth.ops.sparse.arithmetic", "sparse_maximum"),
+    "sparse_minimum": ("berth.ops.sparse.arithmetic", "sparse_minimum"),
+    "sparse_placeholder": ("berth.ops.sparse.sparse_tensor", "sparse_placeholder"),
+    "sparse_reduce_max": ("berth.ops.sparse.arithmetic", "reduce_max_v1"),
+    "sparse_reduce_max_sparse": ("berth.ops.sparse.arithmetic", "reduce_max_sparse"),
+    "sparse_reduce_sum": ("berth.ops.sparse.arithmetic", "reduce_sum_v1"),
+    "sparse_reduce_sum_sparse": ("berth.ops.sparse.arithmetic", "reduce_sum_sparse"),
+    "sparse_reorder": ("berth.ops.sparse.arrange", "reorder"),
+    "sparse_reset_shape": ("berth.ops.sparse.conversion", "reset_shape"),
+    "sparse_reshape": ("berth.ops.sparse.arrange", "sparse_reshape"),
+    "sparse_retain": ("berth.ops.sparse.conversion", "retain"),
+    "sparse_segment_mean": ("berth.ops.sparse.segments", "segment_mean"),
+    "sparse_segment_sqrt_n": ("berth.ops.sparse.segments", "segment_sqrt_n"),
+    "sparse_segment_sum": ("berth.ops.sparse.segments", "segment_sum"),
+    "sparse_slice": ("berth.ops.sparse.arrange", "sparse_slice"),
+    "sparse_softmax": ("berth.ops.sparse.arithmetic", "softmax"),
+    "sparse_split": ("berth.ops.sparse.arrange", "split_v1"),
+    "sparse_tensor_dense_matmul": ("berth.ops.sparse.arithmetic", "sparse_dense_matmul"),
+    "sparse_tensor_to_dense": ("berth.ops.sparse.conversion", "to_dense"),
+    "sparse_to_dense": ("berth.ops.sparse.conversion", "sparse_to_dense"),
+    "sparse_to_indicator": ("berth.ops.sparse.conversion", "to_indicator"),
+    "sparse_transpose": ("berth.ops.sparse.arrange", "transpose"),
     "string_strip": ("berth.ops.text.mapping", "strip"),
     "string_to_hash_bucket_fast": ("berth.ops.text.mapping", "to_hash_bucket_fast"),
     "string_to_hash_bucket_strong": ("berth.ops.text.mapping", "to_hash_bucket_strong"),
@@ -952,12 +1017,45 @@ if TYPE_CHECKING:
     from berth.ops.quantization.fake_quant import (
         fake_quant_with_min_max_vars_per_channel_gradient as fake_quant_with_min_max_vars_per_channel_gradient,
     )
+    from berth.ops.ragged.ragged_tensor import RaggedTensor as RaggedTensor
+    from berth.ops.ragged.ragged_tensor import RaggedTensorSpec as RaggedTensorSpec
     from berth.ops.signal.transforms import fft as fft
     from berth.ops.signal.transforms import fft2d as fft2d
     from berth.ops.signal.transforms import fft3d as fft3d
     from berth.ops.signal.transforms import ifft as ifft
     from berth.ops.signal.transforms import ifft2d as ifft2d
     from berth.ops.signal.transforms import ifft3d as ifft3d
+    from berth.ops.sparse.arithmetic import add_v1 as sparse_add
+    from berth.ops.sparse.arithmetic import reduce_max_sparse as sparse_reduce_max_sparse
+    from berth.ops.sparse.arithmetic import reduce_max_v1 as sparse_reduce_max
+    from berth.ops.sparse.arithmetic import reduce_sum_sparse as sparse_reduce_sum_sparse
+    from berth.ops.sparse.arithmetic import reduce_sum_v1 as sparse_reduce_sum
+    from berth.ops.sparse.arithmetic import softmax as sparse_softmax
+    from berth.ops.sparse.arithmetic import sparse_dense_matmul as sparse_tensor_dense_matmul
+    from berth.ops.sparse.arithmetic import sparse_maximum as sparse_maximum
+    from berth.ops.sparse.arithmetic import sparse_minimum as sparse_minimum
+    from berth.ops.sparse.arrange import concat_v1 as sparse_concat
+    from berth.ops.sparse.arrange import fill_empty_rows as sparse_fill_empty_rows
+    from berth.ops.sparse.arrange import reorder as sparse_reorder
+    from berth.ops.sparse.arrange import sparse_reshape as sparse_reshape
+    from berth.ops.sparse.arrange import sparse_slice as sparse_slice
+    from berth.ops.sparse.arrange import split_v1 as sparse_split
+    from berth.ops.sparse.arrange import transpose as sparse_transpose
+    from berth.ops.sparse.conversion import reset_shape as sparse_reset_shape
+    from berth.ops.sparse.conversion import retain as sparse_retain
+    from berth.ops.sparse.conversion import sparse_to_dense as sparse_to_dense
+    from berth.ops.sparse.conversion import to_dense as sparse_tensor_to_dense
+    from berth.ops.sparse.conversion import to_indicator as sparse_to_indicator
+    from berth.ops.sparse.segments import segment_mean as sparse_segment_mean
+    from berth.ops.sparse.segments import segment_sqrt_n as sparse_segment_sqrt_n
+    from berth.ops.sparse.segments import segment_sum as sparse_segment_sum
+    from berth.ops.sparse.sparse_tensor import SparseTensor as SparseTensor
+    from berth.ops.sparse.sparse_tensor import SparseTensorSpec as SparseTensorSpec
+    from berth.ops.sparse.sparse_tensor import SparseTensorValue as SparseTensorValue
+    from berth.ops.sparse.sparse_tensor import (
+        convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor,
+    )
+    from berth.ops.sparse.sparse_tensor import sparse_placeholder as sparse_placeholder
     from berth.ops.text.mapping import regex_replace as regex_replace
     from berth.ops.text.mapping import strip as string_strip
     from berth.ops.text.mapping import substr_v1 as substr
@@ -1008,6 +1106,8 @@ _LAZY_MODULES = (
     "python_io",
     "quantization",
     "signal",
+    "ragged",
+    "sparse",
     "spectral",
     "strings",
     "summary",
@@ -1043,6 +1143,8 @@ __all__ += [
     "quantization",
     "random",
     "signal",
+    "ragged",
+    "sparse",
     "spectral",
     "strings",
     "summary",

@@ -38,7 +38,8 @@ from berth.ops.opdef import ScratchShapes as Scratch
 from berth.ops.reductions.argmax import argmax as argmax
 from berth.ops.reductions.argmax import argmin as argmin
 from berth.ops.rules import INDEX, ShapeMismatch
-from berth.ops.shape import Dims, is_known
+from berth.ops.shape import Dims, TensorShape, is_known
+from berth.ops.type_spec import CompositeTensor
 from berth.ops.types import AxisLike, Tensor, TensorLike
 
 # --- shape rule ---------------------------------------------------------------------------
@@ -240,6 +241,8 @@ def _reduction(
 def _every_axis(tensor: Any) -> Any:
     """Return the indices of all axes, as a constant where the rank is known."""
     if type_of(tensor) is not None:
+        if isinstance(tensor, CompositeTensor):
+            return list(range(getattr(tensor, "shape", TensorShape(())).rank or 0))
         dims = tensor.dims if hasattr(tensor, "dims") else convert(tensor).dims
         if dims:
             axes = tuple(range(len(dims)))

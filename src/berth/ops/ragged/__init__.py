@@ -1,0 +1,1 @@
+"""Ragged tensors: `tf.RaggedTensor` and `tf.ragged`, made of operations on their components."""

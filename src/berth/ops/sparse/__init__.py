@@ -1,0 +1,1 @@
+"""Sparse tensors: `tf.SparseTensor` and `tf.sparse`, made of operations on their components."""
