@@ -22,6 +22,12 @@ AXES = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default():
+        yield
+
+
 @pytest.mark.parametrize(("x", "y", "for_x", "for_y"), AXES)
 def test_axes_of_gradients_are_tensorflow_s(x, y, for_x, for_y):
     fed = [tf.placeholder(tf.int32, [None]) for _ in range(2)]

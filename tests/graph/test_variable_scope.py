@@ -343,16 +343,6 @@ def test_types_must_agree(first):
     assert get_variable("w", initializer=first(), dtype=tf.float32).shape == [1]
 
 
-def test_parts_are_not_there():
-    for use in (
-        lambda: get_variable("v", [2], partitioner=lambda shape, dtype: [2]),
-        lambda: variable_scope("a", partitioner=lambda shape, dtype: [2]),
-        lambda: get_variable_scope().set_partitioner(lambda shape, dtype: [2]),
-    ):
-        with pytest.raises(NotImplementedError, match="`partitioner`"):
-            use()
-
-
 def test_local_variables_are_apart(graph):
     """[TF]."""
     v = get_local_variable("v", [1])

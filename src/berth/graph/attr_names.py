@@ -57,6 +57,8 @@ def exchanged_attrs(
         exchanged[_TYPE_LISTS[op_type]] = list(input_types)
     if op_type == "ReadVariableOp":
         exchanged["dtype"] = node.outputs[0].dtype
+    if op_type == "DynamicStitch":  # here its lists are joined before
+        exchanged["N"] = 1
     if op_type == "VarHandleOp":  # without a name, all variables would be one
         exchanged.setdefault("shared_name", node.name)
     return exchanged

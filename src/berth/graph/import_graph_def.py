@@ -17,6 +17,7 @@ from berth.graph.tensor import SymbolicTensor
 from berth.graph.tensor_proto import make_ndarray
 from berth.ops.convert import frozen
 from berth.ops.everything import load_all_ops
+from berth.ops.imported import IMPORTED
 from berth.ops.opdef import CATALOGUE, OpDef
 from berth.ops.shape import TensorShape
 from berth.proto.framework import AttrValue, GraphDef, NodeDef, TensorShapeProto
@@ -106,14 +107,30 @@ class _Importer:
         return op.outputs[int(position)]
 
     def _add(self, node: NodeDef) -> Operation:
-        definition = _definition(node)
         data = [name for name in node.input if not name.startswith("^")]
         inputs = [self._input(node, name) for name in data]
-        attrs = _attrs(node, definition)
-        self._check_types(node, definition, inputs)
         full_name = f"{self._scope}{node.name}"
         if full_name in self._graph.by_name:
             full_name = self._graph.unique_name(node.name)
+        if node.op not in CATALOGUE and node.op not in IMPORTED:
+            load_all_ops()
+        if node.op in IMPORTED:
+            op = self._compose(node, inputs, full_name)
+        else:
+            op = self._apply(node, inputs, full_name)
+        self._finish(op, node)
+        return op
+
+    def _compose(self, node: NodeDef, inputs: list[Any], full_name: str) -> Operation:
+        """Add the operations that stand for a node."""
+        attrs = {name: attr_of(value) for name, value in node.attr.items()}
+        IMPORTED[node.op](inputs, attrs, full_name)
+        return self._graph.by_name[full_name]
+
+    def _apply(self, node: NodeDef, inputs: list[Any], full_name: str) -> Operation:
+        definition = _definition(node)
+        attrs = _attrs(node, definition)
+        self._check_types(node, definition, inputs)
         n_before = len(self._graph.ops)
         try:
             self._graph.apply(definition, inputs, attrs, f"{full_name}/")
@@ -122,9 +139,7 @@ class _Importer:
                 f"NodeDef missing attr {error} from Op<name={node.op}>; NodeDef: "
                 f"{{{{node {full_name}}}}}"
             ) from None
-        op = self._graph.ops[n_before]
-        self._finish(op, node)
-        return op
+        return self._graph.ops[n_before]
 
     def _finish(self, op: Operation, node: NodeDef) -> None:
         """Give a node its device, its colocation, its gradient, and what it waits for."""
@@ -190,8 +205,6 @@ class _Importer:
 
 
 def _definition(node: NodeDef) -> OpDef:
-    if node.op not in CATALOGUE:
-        load_all_ops()
     found = CATALOGUE.get(node.op)
     if found is None:
         near = did_you_mean(node.op, CATALOGUE)

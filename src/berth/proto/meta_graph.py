@@ -73,6 +73,15 @@ _Aggregation = EnumType(
 )
 
 
+class SaveSliceInfoDef(Message):
+    """Which part of a larger variable a variable is."""
+
+    full_name = string_field(1)
+    full_shape = repeated_field(2, INT64)
+    var_offset = repeated_field(3, INT64)
+    var_shape = repeated_field(4, INT64)
+
+
 class VariableDef(Message):
     """A variable: the names of its tensors and operations."""
 
@@ -80,6 +89,7 @@ class VariableDef(Message):
     initial_value_name = string_field(6)
     initializer_name = string_field(2)
     snapshot_name = string_field(3)
+    save_slice_info_def = message_field(4, SaveSliceInfoDef)
     is_resource = bool_field(5)
     trainable = bool_field(7)
     synchronization = enum_field(8, _Synchronization)

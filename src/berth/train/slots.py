@@ -100,8 +100,9 @@ def _create(
     prefix = primary.handle.op.name if is_variable else primary.op.name
     known = initial.get_shape() if shape is None else shape
     place = colocated_with(primary) if colocate else nullcontext()
-    with variable_scope(None, f"{prefix}/{name}"), place:
-        return get_variable(
+    with variable_scope(None, f"{prefix}/{name}") as scope, place:
+        scope.set_partitioner(None)  # a part's slot is one variable
+        slot = get_variable(
             "",
             shape=shape,
             dtype=dtype,
@@ -110,6 +111,11 @@ def _create(
             use_resource=not is_reference(primary) if is_variable else None,
             validate_shape=known.is_fully_defined(),
         )
+    if is_variable and primary._save_slice_info is not None:
+        info = primary._save_slice_info
+        own_name = slot.op.name.removeprefix(f"{prefix}/")
+        slot._set_save_slice_info(info._replace(full_name=f"{info.full_name}/{own_name}"))
+    return slot
 
 
 def _create_eagerly(primary: Any, initial: Any, shape: Any, dtype: Any, name: str) -> Any:

@@ -16,14 +16,19 @@ from berth.variables.variable import Variable
 
 
 def make_variable(
-    name: str, shape: Any, dtype: Any, initializer: Any, options: dict[str, Any]
+    name: str,
+    shape: Any,
+    dtype: Any,
+    initializer: Any,
+    options: dict[str, Any],
+    partition_info: Any = None,
 ) -> Variable:
     """Create a variable, with its initializer or the default one of its type."""
     declared, wanted = TensorShape(shape), as_dtype(dtype).base_dtype
     if initializer is None:
         initializer = _default_initializer(name, declared, wanted)
     if callable(initializer) and not isinstance(initializer, SymbolicTensor | Variable):
-        initial_value, typed = _first_value(initializer, declared, wanted)
+        initial_value, typed = _first_value(initializer, declared, wanted, partition_info)
     else:
         if declared.is_fully_defined():
             raise ValueError("If initializer is a constant, do not specify shape.")
@@ -47,13 +52,15 @@ def _default_initializer(name: str, shape: TensorShape, dtype: DType) -> Any:
 
 
 def _first_value(
-    initializer: Any, shape: TensorShape, dtype: DType
+    initializer: Any, shape: TensorShape, dtype: DType, partition_info: Any
 ) -> tuple[Callable[[], Any], bool]:
     """Return the function of the initial value, and whether it was given the type."""
     if isinstance(initializer, type):
         initializer = initializer()
     if shape.is_fully_defined():
-        options = {"partition_info": None} if _takes_partition_info(initializer) else {}
+        options = {}
+        if _takes_partition_info(initializer):
+            options["partition_info"] = partition_info
         return partial(initializer, shape.as_list(), dtype=dtype, **options), True
     if _takes_nothing(initializer):
         return initializer, False

@@ -258,8 +258,12 @@ class VarianceScaling(RandomInitializer):
 
     def values(self, shape: Known, dtype: DType) -> Any:
         """Draw them."""
+        return self.part(shape, shape, dtype)
+
+    def part(self, shape: Known, whole: Known, dtype: DType) -> Any:
+        """Draw a part of a layer's weights, scaled as the whole."""
         check_floating(dtype)
-        variance = self.scale / max(1.0, self._n_connections(shape))
+        variance = self.scale / max(1.0, self._n_connections(whole))
         if self.distribution == "uniform":
             limit = math.sqrt(3.0 * variance)
             return self._uniform(shape, -limit, limit, dtype)

@@ -26,7 +26,13 @@ class Initializer(v2.Initializer):
     ) -> Any:
         """Tensor of a shape, by default of the initializer's type."""
         wanted = self.dtype if dtype is None else as_dtype(dtype).base_dtype
+        if partition_info is not None:
+            return self.part(known_dims(shape), known_dims(partition_info.full_shape), wanted)
         return self.values(known_dims(shape), wanted)
+
+    def part(self, shape: Known, whole: Known, dtype: DType) -> Any:
+        """Tensor of a part's shape; some scale their values by the shape of the whole."""
+        return self.values(shape, dtype)
 
     def get_config(self) -> dict[str, Any]:
         """Return the arguments of the constructor."""
@@ -141,13 +147,23 @@ class UniformUnitScaling(Initializer):
 
     def values(self, shape: Known, dtype: DType) -> Any:
         """Draw them."""
-        n_inputs = max(math.prod(float(size) for size in shape[:-1]), 1.0)
+        return self.part(shape, shape, dtype)
+
+    def part(self, shape: Known, whole: Known, dtype: DType) -> Any:
+        """Draw a part of a layer's weights, scaled as the whole."""
+        n_inputs = max(math.prod(float(size) for size in whole[:-1]), 1.0)
         limit = math.sqrt(3.0 / n_inputs) * self.factor
         return random_uniform(shape, -limit, limit, dtype, self.seed)
 
 
+class _Scaling:
+    """Draws a part of a variable as `v2.VarianceScaling` does."""
+
+    part = v2.VarianceScaling.part
+
+
 @public_v1("variance_scaling_initializer", "initializers.variance_scaling")
-class VarianceScaling(Initializer, v2.VarianceScaling):
+class VarianceScaling(_Scaling, Initializer, v2.VarianceScaling):
     """Variance-scaling initializer, with TensorFlow 1's argument names."""
 
     def __init__(
@@ -163,7 +179,7 @@ class VarianceScaling(Initializer, v2.VarianceScaling):
 
 
 @public_v1("glorot_uniform_initializer", "initializers.glorot_uniform")
-class GlorotUniform(Initializer, v2.GlorotUniform):
+class GlorotUniform(_Scaling, Initializer, v2.GlorotUniform):
     """Glorot (Xavier) initializer, uniform, with TensorFlow 1's argument names."""
 
     def __init__(self, seed: int | None = None, dtype: Any = float32) -> None:
@@ -172,7 +188,7 @@ class GlorotUniform(Initializer, v2.GlorotUniform):
 
 
 @public_v1("glorot_normal_initializer", "initializers.glorot_normal")
-class GlorotNormal(Initializer, v2.GlorotNormal):
+class GlorotNormal(_Scaling, Initializer, v2.GlorotNormal):
     """Glorot (Xavier) initializer, truncated normal, with TensorFlow 1's argument names."""
 
     def __init__(self, seed: int | None = None, dtype: Any = float32) -> None:

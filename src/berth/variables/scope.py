@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from berth.blocks import Block, Stack, Use
-from berth.dtypes import DType, as_dtype
+from berth.dtypes import DType, as_dtype, float32
 from berth.graph.default_graph import get_default_graph
 from berth.graph.graph import Graph
 from berth.graph.keys import GraphKeys
@@ -14,11 +14,11 @@ from berth.ops.convert import dtype_of, to_array
 from berth.ops.shape import TensorShape
 from berth.public import public_v1
 from berth.variables.creation import make_variable, regularize
+from berth.variables.partitioned import get_partitioned
 from berth.variables.store import (
     AUTO_REUSE,
     VariableScope,
     VariableStore,
-    check_partitioner,
     get_store,
 )
 from berth.variables.variable import VariableAggregation, VariableSynchronization
@@ -63,7 +63,6 @@ class variable_scope(Block[VariableScope]):
             raise TypeError("If default_name is None then name_or_scope is required")
         if reuse not in (None, False, True, AUTO_REUSE):
             raise ValueError("The reuse parameter must be True or False or None.")
-        check_partitioner(partitioner)
         self._given = name_or_scope
         self._default_name = default_name
         self._graph = _graph_of(values)
@@ -77,6 +76,7 @@ class variable_scope(Block[VariableScope]):
             "caching_device": caching_device,
             "dtype": None if dtype is None else as_dtype(dtype),
             "use_resource": use_resource,
+            "partitioner": partitioner,
         }
         self._options = {name: value for name, value in options.items() if value is not None}
         self._inside: Stack[tuple[VariableStore, str]] = Stack()
@@ -129,10 +129,7 @@ class variable_scope(Block[VariableScope]):
         else:
             like = store.scope
             name = f"{like.name}/{given}" if like.name and given else like.name or given
-        options: dict[str, Any] = {
-            option: getattr(like, option)
-            for option in ("initializer", "regularizer", "caching_device", "dtype")
-        }
+        options: dict[str, Any] = {option: getattr(like, option) for option in _INHERITED}
         options |= {"use_resource": like.use_resource, **self._options}
         return VariableScope(
             self._reuse or like.reuse,
@@ -142,6 +139,9 @@ class variable_scope(Block[VariableScope]):
             constraint=self._constraint,
             **options,
         )
+
+
+_INHERITED = ("initializer", "regularizer", "caching_device", "dtype", "partitioner")
 
 
 def _chained(inner: Any, outer: Any) -> Any:
@@ -254,6 +254,38 @@ def get_local_variable(
     )
 
 
+@public_v1("create_partitioned_variables")
+def create_partitioned_variables(
+    shape: Any,
+    slicing: Any,
+    initializer: Any,
+    dtype: Any = float32,
+    trainable: bool = True,
+    collections: Any = None,
+    name: str | None = None,
+    reuse: Any = None,
+) -> list[Any]:
+    """Create a variable in parts; `slicing` has the number of parts on each axis."""
+    if len(shape) != len(slicing):
+        raise ValueError(
+            "The 'shape' and 'slicing' of a partitioned Variable must have the length: shape: "
+            f"{shape}, slicing: {slicing}"
+        )
+    if len(shape) < 1:
+        raise ValueError(f"A partitioned Variable must have rank at least 1: shape: {shape}")
+    with variable_scope(name, "PartitionedVariable", reuse=reuse):
+        made = get_variable(
+            "",
+            shape=shape,
+            dtype=dtype,
+            initializer=initializer,
+            trainable=trainable,
+            collections=collections,
+            partitioner=lambda **_: slicing,
+        )
+    return list(made)
+
+
 @public_v1("no_regularizer")
 def no_regularizer(_: Any) -> None:
     """Regularizer that adds no loss, which overrides the scope's."""
@@ -283,9 +315,20 @@ def _find_or_make(
     **options: Any,
 ) -> Any:
     """Get or create the variable of a full name: the end of every chain of getters."""
-    check_partitioner(partitioner)
     store = get_store()
     with store.lock:
+        is_scalar = shape is not None and TensorShape(shape).ndims == 0
+        is_found = reuse is True and name in store.partitioned
+        if (partitioner is not None and not is_scalar) or is_found:
+            return get_partitioned(
+                store, name, shape, dtype, initializer, regularizer, reuse, partitioner, options
+            )
+        if f"{name}/part_0" in store.variables:
+            raise ValueError(
+                "No partitioner was provided, but a partitioned version of the variable was "
+                f"found: {name}/part_0. Perhaps a variable of the same name was already "
+                "created with partitioning?"
+            )
         found = store.variables.get(name)
         if found is not None:
             _check_reuse(found, name, shape, dtype, reuse)

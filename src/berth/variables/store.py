@@ -49,7 +49,6 @@ class VariableScope:
         use_resource: bool | None = None,
         constraint: Any = None,
     ) -> None:
-        check_partitioner(partitioner)
         self._name = name
         self._reuse = reuse
         self.original_name_scope = name_scope
@@ -101,8 +100,7 @@ class VariableScope:
         self.use_resource = use_resource
 
     def set_partitioner(self, partitioner: Any) -> None:
-        """Set the partitioner; only None is supported."""
-        check_partitioner(partitioner)
+        """Set the default partitioner, which divides new variables into parts."""
         self.partitioner = partitioner
 
     def global_variables(self) -> list[Any]:
@@ -123,15 +121,6 @@ class VariableScope:
         return get_default_graph().get_collection(name, inside)
 
 
-def check_partitioner(partitioner: Any) -> None:
-    """Raise NotImplementedError for a partitioned variable."""
-    if partitioner is not None:
-        raise NotImplementedError(
-            "Variables cannot be divided into parts: leave `partitioner` out, and ask for the "
-            "parts as variables of their own."
-        )
-
-
 class _Position(threading.local):
     """The current variable scope of one thread in a graph."""
 
@@ -150,6 +139,8 @@ class VariableStore:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.variables: dict[str, Any] = {}
+        self.partitioned: dict[str, Any] = {}
+        """Variables in parts; the parts are among the variables too."""
         self._position = _Position()
 
     @property

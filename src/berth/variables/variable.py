@@ -22,6 +22,7 @@ from berth.public import public, public_v1
 from berth.variables.assignment import Writable, beside, count, write
 from berth.variables.creators import CreatedVariable
 from berth.variables.initial_value import guarded
+from berth.variables.slice_info import SavedAsPart
 from berth.variables.store import use_resource_here
 
 
@@ -47,7 +48,7 @@ class VariableAggregation(Enum):
 
 
 @public_v1("Variable")
-class Variable(Writable, Operators, metaclass=CreatedVariable):
+class Variable(SavedAsPart, Writable, Operators, metaclass=CreatedVariable):
     """Variable of a graph: it has a value once its initializer has been run.
 
     A *reference* variable (the default in TensorFlow 1) is written through its own output;

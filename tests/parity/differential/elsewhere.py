@@ -143,6 +143,14 @@ GROUPS = {
         "tf.compat.v1.enable_resource_variables",
         "tf.compat.v1.resource_variables_enabled",
     ),
+    "tests/graph/test_partitioned_variables.py::test_partitioners_divide_as_tensorflows": (
+        "tf.compat.v1.fixed_size_partitioner",
+        "tf.compat.v1.min_max_variable_partitioner",
+        "tf.compat.v1.variable_axis_size_partitioner",
+    ),
+    "tests/graph/test_partitioned_variables.py::test_scopes_have_partitioners": (
+        "tf.compat.v1.create_partitioned_variables",
+    ),
     "tests/graph/test_variable_scope.py::test_local_variables_are_apart": (
         "tf.compat.v1.get_local_variable",
     ),

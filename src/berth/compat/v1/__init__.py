@@ -362,7 +362,13 @@ from berth.variables.initializers_v1 import (
 )
 from berth.variables.initializers_v1 import VarianceScaling as variance_scaling_initializer
 from berth.variables.initializers_v1 import Zeros as zeros_initializer
+from berth.variables.partitioners import (
+    fixed_size_partitioner,
+    min_max_variable_partitioner,
+    variable_axis_size_partitioner,
+)
 from berth.variables.scope import (
+    create_partitioned_variables,
     get_local_variable,
     get_variable,
     no_regularizer,
@@ -527,6 +533,7 @@ __all__ = [
     "cosh",
     "count_nonzero",
     "count_up_to",
+    "create_partitioned_variables",
     "cross",
     "cumprod",
     "cumsum",
@@ -570,6 +577,7 @@ __all__ = [
     "fft2d",
     "fft3d",
     "fill",
+    "fixed_size_partitioner",
     "float16",
     "float32",
     "float64",
@@ -656,6 +664,7 @@ __all__ = [
     "matrix_triangular_solve",
     "maximum",
     "meshgrid",
+    "min_max_variable_partitioner",
     "minimum",
     "mod",
     "model_variables",
@@ -844,6 +853,7 @@ __all__ = [
     "unsorted_segment_sqrt_n",
     "unsorted_segment_sum",
     "unstack",
+    "variable_axis_size_partitioner",
     "variable_creator_scope",
     "variable_scope",
     "variables_initializer",

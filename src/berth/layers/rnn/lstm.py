@@ -15,6 +15,7 @@ from berth.ops.linalg.matmul import matmul
 from berth.ops.nn.bias import bias_add
 from berth.public import public_v1
 from berth.variables.initializers_v1 import Zeros
+from berth.variables.partitioners import fixed_size_partitioner
 
 
 @public_v1("nn.rnn_cell.LSTMStateTuple", "contrib.rnn.LSTMStateTuple")
@@ -114,8 +115,8 @@ class LSTMCell(LayerRNNCell):
     ) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._set_options(num_units, activation)
-        if num_unit_shards is not None or num_proj_shards is not None:
-            raise NotImplementedError("berth has no partitioned variables: no shards.")
+        self._num_unit_shards = num_unit_shards
+        self._num_proj_shards = num_proj_shards
         _warn_of_one_state(self, state_is_tuple)
         self._use_peepholes = use_peepholes
         self._cell_clip = cell_clip
@@ -137,18 +138,23 @@ class LSTMCell(LayerRNNCell):
 
     def build(self, input_shape: Any) -> None:
         depth, n_units = self._depth_of(input_shape) + self.output_size, self._num_units
-        self._kernel = self._add("kernel", [depth, 4 * n_units])
+        self._kernel = self._add("kernel", [depth, 4 * n_units], self._num_unit_shards)
         self._bias = self.add_weight("bias", shape=[4 * n_units], initializer=Zeros())
         if self._use_peepholes:
             self._w_f_diag = self._add("w_f_diag", [n_units])
             self._w_i_diag = self._add("w_i_diag", [n_units])
             self._w_o_diag = self._add("w_o_diag", [n_units])
         if self._num_proj is not None:
-            self._proj_kernel = self._add("projection/kernel", [n_units, self._num_proj])
+            self._proj_kernel = self._add(
+                "projection/kernel", [n_units, self._num_proj], self._num_proj_shards
+            )
         self.built = True
 
-    def _add(self, name: str, shape: list[int]) -> Any:
-        return self.add_weight(name, shape=shape, initializer=self._initializer)
+    def _add(self, name: str, shape: list[int], n_shards: int | None = None) -> Any:
+        partitioner = None if n_shards is None else fixed_size_partitioner(n_shards)
+        return self.add_weight(
+            name, shape=shape, initializer=self._initializer, partitioner=partitioner
+        )
 
     def call(self, inputs: Any, state: Any = None, **kwargs: Any) -> Any:
         check_types(inputs, state)

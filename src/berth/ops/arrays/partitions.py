@@ -20,6 +20,7 @@ from berth.ops.attributes import check_least
 from berth.ops.builder import apply
 from berth.ops.compose import convert, is_eager, scope
 from berth.ops.gradient import RecordedOp, gradient
+from berth.ops.imported import imported
 from berth.ops.opdef import (
     NOT_DIFFERENTIABLE,
     Attrs,
@@ -179,6 +180,12 @@ def dynamic_stitch(indices: TensorList, data: TensorList, name: str | None = Non
         if len(rows) > 1:
             return apply(DYNAMIC_STITCH, (concat(flat, 0), concat(rows, 0)), {}, inner)
         return apply(DYNAMIC_STITCH, (flat[0], rows[0]), {}, inner)
+
+
+@imported("DynamicStitch", "ParallelDynamicStitch")
+def _import_stitch(inputs: list[Any], attrs: dict[str, Any], name: str) -> Any:
+    n_lists = attrs["N"]
+    return dynamic_stitch(inputs[:n_lists], inputs[n_lists:], name=f"{name}/")
 
 
 @gradient(DYNAMIC_STITCH)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 from berth.dtypes import int32
@@ -19,6 +21,14 @@ from berth.ops.elementwise.compare import less
 from berth.ops.reductions.norms import clip_by_norm
 from berth.ops.types import Tensor, TensorLike
 from berth.public import public_v1, public_v2
+
+
+class TableInParts(ABC):
+    """A table that is one tensor, made of parts: a partitioned variable."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the parts."""
 
 
 @public_v2("nn.embedding_lookup")
@@ -56,7 +66,9 @@ def embedding_lookup_v1(
     """
     if params is None:
         raise ValueError("params must be specified")
-    tables = list(params) if isinstance(params, list | tuple) else [params]
+    tables = [params]
+    if isinstance(params, list | tuple | TableInParts):
+        tables = list(params)
     if not tables:
         raise ValueError("Length of params is currently 0. Need at least one param.")
     with scope("embedding_lookup", name) as inner:
@@ -84,7 +96,7 @@ def _from_several(tables: list[Any], ids: Any, strategy: str) -> Any:
     found = [gather(t, r) for t, r in zip(tables, rows, strict=True)]
     stitched = dynamic_stitch(places, found)
     output = reshape(stitched, concat([shape(ids), shape(tables[0])[1:]], 0))
-    if ids.dims is not None and tables[0].dims is not None and output.dims is None:
+    if ids.dims is not None and tables[0].dims is not None:
         output.set_shape(ids.dims + tables[0].dims[1:])
     return output
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from berth.errors import FailedPreconditionError, NotFoundError
@@ -18,8 +18,8 @@ from berth.train.checkpoints.checkpoint_state import checkpoint_exists, write_ch
 from berth.train.saving.kept_checkpoints import KeptCheckpoints
 from berth.train.saving.meta_graph import export_meta_graph
 from berth.train.saving.mismatches import check_restorable
+from berth.train.saving.saved_variables import variables_by_name
 from berth.train.saving.saver_graph import build_saver
-from berth.variables.variable import Variable
 
 
 @public_v1("train.Saver")
@@ -278,40 +278,6 @@ class Saver:
             clear_devices=clear_devices,
             clear_extraneous_savers=clear_extraneous_savers,
         )
-
-
-def variables_by_name(given: Any) -> dict[str, Variable]:
-    """Return the variables of a list or dictionary by the names they are saved under."""
-    if isinstance(given, Mapping):
-        return _checked(dict(given))
-    if not isinstance(given, list | tuple | set | frozenset):
-        message = f"Variables to save should be passed in a dict or a list. Got {given}"
-        raise TypeError(message)
-    named: dict[str, Variable] = {}
-    for variable in given:
-        if not isinstance(variable, Variable):
-            raise TypeError(f"Variable to save is not a Variable: {variable}")
-        name = variable.handle.op.name
-        if named.setdefault(name, variable) is not variable or len(given) > len(
-            set(map(id, given))
-        ):
-            raise ValueError(f"At least two variables have the same name: {name}")
-    return named
-
-
-def _checked(named: dict[str, Any]) -> dict[str, Variable]:
-    seen: set[int] = set()
-    for name in sorted(named):
-        variable = named[name]
-        if not isinstance(name, str) or not isinstance(variable, Variable):
-            raise TypeError(
-                "names_to_saveables must be a dict mapping string names to Tensors/Variables. "
-                f"Not a variable: {variable}"
-            )
-        if id(variable.handle) in seen:
-            raise ValueError(f"The same saveable will be restored with two names: {name}")
-        seen.add(id(variable.handle))
-    return named
 
 
 def _renamed(saver_def: SaverDef, rename: Any) -> SaverDef:

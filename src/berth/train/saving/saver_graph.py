@@ -38,7 +38,7 @@ _CPU = "/device:CPU:0"
 
 def build_saver(
     graph: Graph,
-    variables: Mapping[str, Variable],
+    variables: Mapping[str, Sequence[Variable]],
     *,
     filename: str | None,
     name: str | None,
@@ -46,8 +46,8 @@ def build_saver(
     is_reshaped: bool,
     version: int = SaverDef.V2,
 ) -> SaverDef:
-    """Add the operations that save variables under names, and restore them."""
-    ordered = [(key, variables[key]) for key in sorted(variables)]
+    """Add the operations that save variables, or their parts, and restore them."""
+    ordered = [(key, part) for key in sorted(variables) for part in variables[key]]
     with graph.as_default(), graph.name_scope(name or "save"):
         given: Any = placeholder_with_default(filename or "model", (), "filename")
         path: Any = placeholder_with_default(given, (), "Const")
@@ -90,7 +90,7 @@ def _save(
     graph: Graph, path: SymbolicTensor, ordered: Named, version: int = SaverDef.V2
 ) -> Operation:
     tensors = [variable.as_graph_element() for _, variable in ordered]
-    inputs = (path, _names(ordered), _no_parts(ordered), *tensors)
+    inputs = (path, _names(ordered), _parts(ordered), *tensors)
     is_new = version == SaverDef.V2
     name = "SaveV2" if is_new else "save"
     op: Operation = graph.apply(SAVE if is_new else SAVE_SLICES, inputs, {}, name)
@@ -153,7 +153,7 @@ def _restore(
     graph: Graph, path: SymbolicTensor, ordered: Named, name: str, is_reshaped: bool
 ) -> Any:
     dtypes = [variable.dtype.base_dtype for _, variable in ordered]
-    inputs = (path, _names(ordered), _no_parts(ordered))
+    inputs = (path, _names(ordered), _parts(ordered))
     with graph.device(_CPU):
         restored = graph.apply(RESTORE, inputs, {"dtypes": dtypes}, "RestoreV2")
     tensors = restored if isinstance(restored, list) else [restored]
@@ -178,5 +178,6 @@ def _names(ordered: Named) -> Any:
     return np.array([*(name.encode() for name, _ in ordered), None], object)[:-1]
 
 
-def _no_parts(ordered: Named) -> Any:
-    return np.array([b""] * len(ordered), object)
+def _parts(ordered: Named) -> Any:
+    infos = [variable._save_slice_info for _, variable in ordered]
+    return np.array([b"" if info is None else info.spec.encode() for info in infos], object)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from berth.dtypes import resource
 from berth.graph.graph import Graph
 from berth.ops.opdef import variable_of
-from berth.proto.meta_graph import VariableDef
+from berth.proto.meta_graph import SaveSliceInfoDef, VariableDef
+from berth.variables.slice_info import SaveSliceInfo
 from berth.variables.variable import (
     Variable,
     VariableAggregation,
@@ -15,6 +16,7 @@ from berth.variables.variable import (
 
 def variable_def(variable: Variable) -> VariableDef:
     """Return the message that describes a variable of a graph."""
+    part = variable._save_slice_info
     return VariableDef(
         variable_name=variable.handle.name,
         initial_value_name=variable.initial_value.name,
@@ -24,6 +26,7 @@ def variable_def(variable: Variable) -> VariableDef:
         trainable=variable.trainable,
         synchronization=variable.synchronization.value,
         aggregation=variable.aggregation.value,
+        save_slice_info_def=None if part is None else SaveSliceInfoDef(**part._asdict()),
     )
 
 
@@ -54,5 +57,15 @@ def variable_from_def(graph: Graph, definition: VariableDef, scope: str = "") ->
         _is_resource=definition.is_resource,
         _caching_device=None,
         _shape=variable_of(handle).attrs["shape"],
+        _save_slice_info=_slice_info(definition),
     )
     return variable
+
+
+def _slice_info(definition: VariableDef) -> SaveSliceInfo | None:
+    if not definition.HasField("save_slice_info_def"):
+        return None
+    part = definition.save_slice_info_def
+    return SaveSliceInfo(
+        part.full_name, list(part.full_shape), list(part.var_offset), list(part.var_shape)
+    )
