@@ -7,8 +7,14 @@ from berth.nn import experimental as experimental
 from berth.ops.arrays.sorting import in_top_k, top_k
 from berth.ops.arrays.space_to_depth import depth_to_space, space_to_depth
 from berth.ops.elementwise.sigmoid import relu, sigmoid, tanh
+from berth.ops.nn.accidental_hits import compute_accidental_hits
 from berth.ops.nn.activations import crelu, elu, gelu, leaky_relu, relu6, selu
 from berth.ops.nn.bias import bias_add
+from berth.ops.nn.candidate_sampling import (
+    all_candidate_sampler,
+    fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler,
+)
 from berth.ops.nn.conv1d import conv1d, conv1d_transpose
 from berth.ops.nn.conv2d import conv2d, conv2d_transpose
 from berth.ops.nn.conv3d import avg_pool3d, conv3d, max_pool3d
@@ -53,6 +59,7 @@ from berth.ops.nn.pooling import (
     max_pool2d,
     max_pool_with_argmax,
 )
+from berth.ops.nn.sampled_losses import nce_loss, sampled_softmax_loss
 from berth.ops.nn.softmax import log_softmax, softmax
 from berth.ops.nn.softplus import silu, softplus, softsign
 from berth.ops.nn.softplus import silu as swish
@@ -60,6 +67,7 @@ from berth.ops.reductions.norms import l2_normalize
 from berth.ops.reductions.statistics import zero_fraction
 
 __all__ = [
+    "all_candidate_sampler",
     "atrous_conv2d",
     "atrous_conv2d_transpose",
     "avg_pool",
@@ -69,6 +77,7 @@ __all__ = [
     "batch_norm_with_global_normalization",
     "batch_normalization",
     "bias_add",
+    "compute_accidental_hits",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -85,11 +94,13 @@ __all__ = [
     "dropout",
     "elu",
     "embedding_lookup",
+    "fixed_unigram_candidate_sampler",
     "gelu",
     "in_top_k",
     "l2_loss",
     "l2_normalize",
     "leaky_relu",
+    "learned_unigram_candidate_sampler",
     "local_response_normalization",
     "log_poisson_loss",
     "log_softmax",
@@ -100,10 +111,12 @@ __all__ = [
     "max_pool3d",
     "max_pool_with_argmax",
     "moments",
+    "nce_loss",
     "normalize_moments",
     "pool",
     "relu",
     "relu6",
+    "sampled_softmax_loss",
     "selu",
     "separable_conv2d",
     "sigmoid",

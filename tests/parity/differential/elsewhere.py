@@ -143,6 +143,24 @@ GROUPS = {
         "tf.compat.v1.enable_resource_variables",
         "tf.compat.v1.resource_variables_enabled",
     ),
+    "tests/ops/test_candidate_sampling.py::test_samples_are_tensorflows_in_every_run": (
+        "tf.nn.all_candidate_sampler",
+        "tf.nn.fixed_unigram_candidate_sampler",
+        "tf.nn.learned_unigram_candidate_sampler",
+        "tf.random.log_uniform_candidate_sampler",
+        "tf.random.uniform_candidate_sampler",
+    ),
+    "tests/ops/test_candidate_sampling.py::test_hits_are_found": (
+        "tf.nn.compute_accidental_hits",
+    ),
+    "tests/ops/test_candidate_sampling.py::test_losses_and_gradients_are_tensorflows": (
+        "tf.compat.v1.nn.nce_loss",
+        "tf.compat.v1.nn.sampled_softmax_loss",
+    ),
+    "tests/ops/test_candidate_sampling.py::test_losses_of_eager_programs": (
+        "tf.nn.nce_loss",
+        "tf.nn.sampled_softmax_loss",
+    ),
     "tests/graph/test_partitioned_variables.py::test_partitioners_divide_as_tensorflows": (
         "tf.compat.v1.fixed_size_partitioner",
         "tf.compat.v1.min_max_variable_partitioner",

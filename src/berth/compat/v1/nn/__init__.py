@@ -14,9 +14,17 @@ from berth.ops.arrays.sorting import top_k
 from berth.ops.arrays.space_to_depth import depth_to_space_v1 as depth_to_space
 from berth.ops.arrays.space_to_depth import space_to_depth_v1 as space_to_depth
 from berth.ops.elementwise.sigmoid import relu, sigmoid, tanh
+from berth.ops.nn.accidental_hits import compute_accidental_hits
 from berth.ops.nn.activations import crelu_v1 as crelu
 from berth.ops.nn.activations import elu, leaky_relu, relu6, selu
 from berth.ops.nn.bias import bias_add, relu_layer, xw_plus_b
+from berth.ops.nn.candidate_sampling import (
+    all_candidate_sampler,
+    fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler,
+    log_uniform_candidate_sampler,
+    uniform_candidate_sampler,
+)
 from berth.ops.nn.conv1d import conv1d_transpose
 from berth.ops.nn.conv1d import conv1d_v1 as conv1d
 from berth.ops.nn.conv2d import conv2d_backprop_filter, conv2d_backprop_input
@@ -75,6 +83,8 @@ from berth.ops.nn.pooling import avg_pool_v1 as avg_pool
 from berth.ops.nn.pooling import avg_pool_v1 as avg_pool2d
 from berth.ops.nn.pooling import max_pool_v1 as max_pool
 from berth.ops.nn.pooling import max_pool_with_argmax_v1 as max_pool_with_argmax
+from berth.ops.nn.sampled_losses import nce_loss_v1 as nce_loss
+from berth.ops.nn.sampled_losses import sampled_softmax_loss_v1 as sampled_softmax_loss
 from berth.ops.nn.softmax import log_softmax, softmax
 from berth.ops.nn.softplus import silu, softplus, softsign
 from berth.ops.nn.softplus import silu as swish
@@ -82,6 +92,7 @@ from berth.ops.reductions.norms import l2_normalize
 from berth.ops.reductions.statistics import zero_fraction
 
 __all__ = [
+    "all_candidate_sampler",
     "atrous_conv2d",
     "atrous_conv2d_transpose",
     "avg_pool",
@@ -93,6 +104,7 @@ __all__ = [
     "batch_normalization",
     "bias_add",
     "bidirectional_dynamic_rnn",
+    "compute_accidental_hits",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -115,14 +127,17 @@ __all__ = [
     "dynamic_rnn",
     "elu",
     "embedding_lookup",
+    "fixed_unigram_candidate_sampler",
     "fused_batch_norm",
     "in_top_k",
     "l2_loss",
     "l2_normalize",
     "leaky_relu",
+    "learned_unigram_candidate_sampler",
     "local_response_normalization",
     "log_poisson_loss",
     "log_softmax",
+    "log_uniform_candidate_sampler",
     "lrn",
     "max_pool",
     "max_pool1d",
@@ -131,11 +146,13 @@ __all__ = [
     "max_pool_v2",
     "max_pool_with_argmax",
     "moments",
+    "nce_loss",
     "normalize_moments",
     "pool",
     "relu",
     "relu6",
     "relu_layer",
+    "sampled_softmax_loss",
     "selu",
     "separable_conv2d",
     "sigmoid",
@@ -155,6 +172,7 @@ __all__ = [
     "swish",
     "tanh",
     "top_k",
+    "uniform_candidate_sampler",
     "weighted_cross_entropy_with_logits",
     "weighted_moments",
     "xw_plus_b",
