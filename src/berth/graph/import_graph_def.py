@@ -146,10 +146,11 @@ class _Importer:
         if node.device:
             op.device = node.device
         if "_gradient_op_type" in node.attr:
-            op.gradient_type = node.attr["_gradient_op_type"].s.decode()
+            op.gradient_type = node.attr["_gradient_op_type"].s.decode(errors="replace")
         if "_class" in node.attr:
             groups = [
-                name.decode().removeprefix(_COLOCATED) for name in node.attr["_class"].list.s
+                name.decode(errors="replace").removeprefix(_COLOCATED)
+                for name in node.attr["_class"].list.s
             ]
             own = [f"{self._scope}{name}" for name in groups if name != node.name]
             op.colocated_with = (*op.colocated_with, *own)
@@ -194,7 +195,7 @@ class _Importer:
             )
         for position, argument in enumerate(definition.arguments):
             attr = given.get(argument.type) if isinstance(argument.type, str) else None
-            wanted = as_dtype(attr.type) if attr is not None else argument.type
+            wanted = argument.type if attr is None else _dtype(attr.type)
             held = inputs[position].dtype.base_dtype
             if isinstance(wanted, DType) and held is not wanted.base_dtype:
                 raise ValueError(
@@ -262,7 +263,9 @@ def _attrs(node: NodeDef, definition: OpDef) -> dict[str, Any]:
                 "functions stay in the process that made them.",
             )
     values = {
-        name: attr_of(value) for name, value in node.attr.items() if not name.startswith("_")
+        name: attr_of(value)
+        for name, value in node.attr.items()
+        if not name.startswith("_") and value.WhichOneof("value") is not None
     }
     implied = {argument.type for argument in definition.arguments}
     if any(argument.is_list for argument in definition.arguments):
@@ -286,6 +289,13 @@ def _shape(proto: TensorShapeProto) -> TensorShape:
     return TensorShape([None if dim.size < 0 else dim.size for dim in proto.dim])
 
 
+def _dtype(number: int) -> DType:
+    try:
+        return as_dtype(number)
+    except TypeError:
+        raise ValueError(f"{number} is not the number of a type") from None
+
+
 def _text(value: bytes) -> Any:
     try:
         return value.decode()
@@ -298,7 +308,7 @@ _READERS: dict[str, Any] = {
     "i": int,
     "f": float,
     "b": bool,
-    "type": as_dtype,
+    "type": _dtype,
     "shape": _shape,
     "tensor": lambda proto: frozen(make_ndarray(proto)),
 }

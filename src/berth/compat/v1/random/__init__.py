@@ -9,6 +9,13 @@ from berth.missing import explain_missing_names as _explain_missing_names
 
 # --- written by dev/make_api.py: make api
 # isort: split
+from berth.ops.nn.candidate_sampling import (
+    all_candidate_sampler,
+    fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler,
+    log_uniform_candidate_sampler,
+    uniform_candidate_sampler,
+)
 from berth.ops.random.distributions import random_gamma as gamma
 from berth.ops.random.distributions import random_poisson as poisson
 from berth.ops.random.distributions import (
@@ -30,10 +37,14 @@ from berth.ops.random.stateless import (
 __all__ = [
     "Algorithm",
     "Generator",
+    "all_candidate_sampler",
     "categorical",
     "create_rng_state",
+    "fixed_unigram_candidate_sampler",
     "gamma",
     "get_global_generator",
+    "learned_unigram_candidate_sampler",
+    "log_uniform_candidate_sampler",
     "multinomial",
     "normal",
     "poisson",
@@ -49,6 +60,7 @@ __all__ = [
     "stateless_uniform",
     "truncated_normal",
     "uniform",
+    "uniform_candidate_sampler",
 ]
 
 _LAZY_NAMES: _LazyNames = {
