@@ -263,8 +263,8 @@ def test_slices_that_leave_holes(copy):
 
 
 def test_types_that_berth_lacks_are_named(copy):
-    reader = rewritten(copy, lambda entries: setattr(entries["types/int16"], "dtype", 14))
-    with pytest.raises(errors.UnimplementedError, match="DT_BFLOAT16, which berth does not"):
+    reader = rewritten(copy, lambda entries: setattr(entries["types/int16"], "dtype", 15))
+    with pytest.raises(errors.UnimplementedError, match="DT_QINT16, which berth does not"):
         reader.read("types/int16")
     assert reader.shape("types/int16") == (2, 3)
 
