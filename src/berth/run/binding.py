@@ -50,9 +50,16 @@ class Binding:
     """One plan with one set of memory."""
 
     def __init__(
-        self, plan: Plan, devices: Sequence[Device], state: SessionState, pool: Pool
+        self,
+        plan: Plan,
+        devices: Sequence[Device],
+        state: SessionState,
+        pool: Pool,
+        feeds: Sequence[Array] = (),
     ) -> None:
         self.plan = plan
+        self._given = feeds
+        """Arrays of the host that are the feeds in all runs, unless each brings its own."""
         self._devices = devices
         self._state = state
         self._pool = pool
@@ -85,20 +92,16 @@ class Binding:
         self._cut_workspaces()
         self._slots = [self._slot_of(v) for v in plan.structure.must_be_initialized]
         self.stages = [self._bind_stage(stage) for stage in plan.stages]
+        fed = [(k, value) for k, value in enumerate(plan.feeds) if value is not None]
+        self._large_feeds = [(k, value) for k, value in fed if value in self._late]
+        small = [(k, value) for k, value in fed if value not in self._late]
         self._small_feeds = [
-            (k, self.array_of(value))
-            for k, value in enumerate(plan.feeds)
-            if value is not None and value not in self._late and self._is_host(value.device)
+            (k, self.array_of(value)) for k, value in small if self._is_host(value.device)
         ]
         self._remote_feeds = [
             (k, self.array_of(value), self._streams_at(value.device))
-            for k, value in enumerate(plan.feeds)
-            if value is not None and value not in self._late and not self._is_host(value.device)
-        ]
-        self._large_feeds = [
-            (k, value)
-            for k, value in enumerate(plan.feeds)
-            if value is not None and value in self._late
+            for k, value in small
+            if not self._is_host(value.device)
         ]
         self._fetch = [self._fetcher(position) for position in range(len(plan.fetches))]
 
@@ -142,6 +145,9 @@ class Binding:
                 number = value.number
                 if not self._late or value not in self._late:
                     arrays[number] = cut(types[number], offsets[number])
+        for fed, array in zip(self.plan.feeds, self._given, strict=False):
+            if fed is not None:
+                arrays[fed.number] = array
 
     def _cutter(self, device: int) -> Callable[[ArrayType, int], Array]:
         """Make the function that makes arrays out of a device's workspace."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -48,16 +48,21 @@ class Resources:
         """Whether elementwise work is done by this computer's own cores, slice by slice."""
         return all(device.hardware.backend.xp is np for device in self.devices)
 
-    def bind(self, plan: Plan, state: SessionState) -> Binding:
-        """Bind a plan to memory; if there is none, what is idle is freed first."""
+    def bind(
+        self, plan: Plan, state: SessionState, feeds: Sequence[np.ndarray[Any, Any]] = ()
+    ) -> Binding:
+        """Bind a plan to memory; if there is none, what is idle is freed first.
+
+        With `feeds`, arrays of the host, these are the feeds of all runs.
+        """
         try:
             with no_collection():
-                return Binding(plan, self.devices, state, self.pool)
+                return Binding(plan, self.devices, state, self.pool, feeds)
         except OutOfMemoryError:
             if self._idle_memory is None:
                 raise
             self._idle_memory.drop_idle()
-        return Binding(plan, self.devices, state, self.pool)
+        return Binding(plan, self.devices, state, self.pool, feeds)
 
     def close(self) -> None:
         """End the threads."""

@@ -29,6 +29,7 @@ from berth.plan.plan import Feed, Plan, Request
 from berth.plan.pruning import needed_ops, waits_of
 from berth.run.host_calls import HostCalls
 from berth.run.planner import plan_part
+from berth.run.prepared import NotPreparable, Program
 from berth.run.resources import Resources
 from berth.run.runner import Runner
 from berth.run.state import SessionState
@@ -99,6 +100,24 @@ class SegmentedRunner:
                 return progress.finish(segment)
             self._run_apart(segment, progress, calls, run_stage)
             progress.learn(segment.blocked)
+
+    def prepare(self, program: Program, feeds: Sequence[Any]) -> list[Any]:
+        """Add all segments to a program, if no value decides how they are planned."""
+        progress = _Progress(self.request, feeds, self._done)
+        while True:
+            segment = self._segment(progress)
+            results: Sequence[Any] = ()
+            if segment.runner is not None:
+                results = segment.runner.prepare(program, progress.arrays(segment.request))
+            progress.take(segment, results)
+            if not segment.blocked.ops:
+                return [progress.value_of(tensor) for tensor in self.request.fetches]
+            if not segment.functional_ops or progress.can_learn(segment.blocked):
+                raise NotPreparable
+            for op, wanted in segment.functional_ops:
+                given = [progress.value_of(tensor) for tensor in op.inputs]
+                outputs = self._functional_ops.prepare(program, op, given, wanted)
+                progress.take_outputs(op, outputs, wanted)
 
     def _run_apart(
         self, segment: _Segment, progress: _Progress, calls: HostCalls, run_stage: Any
@@ -277,6 +296,15 @@ class _Progress:
             deciding = [op.inputs[k] for k in op.definition.shape_inputs]
             if deciding and all(t in self._have or t.value is not None for t in deciding):
                 self._infer(op)
+
+    def can_learn(self, blocked: Blocked) -> bool:
+        """Tell whether values that were computed decide how the rest is planned."""
+        deciding = [
+            op.inputs[k]
+            for op in blocked.ops
+            for k in (*op.definition.host_inputs, *op.definition.shape_inputs)
+        ]
+        return bool(blocked.values) or any(tensor in self._have for tensor in deciding)
 
     def _infer(self, op: Operation) -> None:
         inputs = [self._typed(tensor) for tensor in op.inputs]

@@ -2,13 +2,14 @@
 
 Inputs and outputs of a subgraph are on the host: a loop passes its variables from iteration to
 iteration that way. Plans are cached by the shapes of the inputs, so an iteration costs a run
-and no more.
+and no more; of loops that can be prepared (`prepared`), the calls of its operations.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from operator import methodcaller
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,9 +22,10 @@ from berth.graph.func_graph import FuncGraph
 from berth.graph.operation import Operation
 from berth.graph.tensor import SymbolicTensor
 from berth.lru import LRUCache
-from berth.ops.opdef import Attrs, OpDef
+from berth.ops.opdef import Attrs, OpDef, Stack
 from berth.ops.shape import Dims, bracketed, is_known
 from berth.plan.plan import Feed, Request
+from berth.run.prepared import LoopRunner, NotPreparable, Program
 from berth.run.runner import RequestRunner
 from berth.run.stage import fail
 from berth.run.state import SessionState
@@ -31,6 +33,7 @@ from berth.run.state import SessionState
 Array = np.ndarray[Any, Any]
 MAX_SUBGRAPHS = 256
 MAX_RUNNERS = 16
+MAX_LOOPS = 64
 
 
 class SubgraphState(SessionState):
@@ -93,6 +96,9 @@ class FunctionalOps:
         self._cached: LRUCache[Any, list[_CachedSubgraph]] = LRUCache(
             "subgraphs", MAX_SUBGRAPHS
         )
+        self._loops: LRUCache[Any, LoopRunner] = LRUCache(
+            "prepared loops", MAX_LOOPS, methodcaller("release")
+        )
 
     def run(
         self,
@@ -122,16 +128,59 @@ class FunctionalOps:
         attrs = op.attrs  # gradients may replace them, and never change them
         subgraphs = self._subgraphs(op, attrs, wanted, is_traced)
 
-        def run_subgraph(position: int, current: Sequence[Any]) -> Sequence[Any]:
-            return subgraphs[position].run(current, run_stage)
-
         def stack(number: int, column: Sequence[Any]) -> Any:
             output = attrs["subgraphs"][-1].outputs[attrs["n_variables"] + number]
             return _stacked(output, column, is_asked_for=number < attrs["n_rows"])
 
+        if op.definition.is_loop and run_stage is None and not is_traced:
+            outputs = self._run_prepared(op, attrs, subgraphs, inputs, wanted, stack)
+            if outputs is not None:
+                return outputs
+
+        def run_subgraph(position: int, current: Sequence[Any]) -> Sequence[Any]:
+            return subgraphs[position].run(current, run_stage)
+
         follow = op.definition.follow
         assert follow is not None, f"{op.name} has no subgraphs"
         return follow(attrs, inputs, run_subgraph, stack)
+
+    def _run_prepared(
+        self,
+        op: Operation,
+        attrs: Attrs,
+        subgraphs: Sequence[_CachedSubgraph],
+        inputs: Sequence[Any],
+        wanted: frozenset[int],
+        stack: Stack,
+    ) -> list[Any] | None:
+        """Run a loop that is prepared for the types of its inputs; None if it cannot be."""
+        types = tuple([None if v is None else (v.shape, v.dtype) for v in inputs])
+        key = (op, len(attrs["subgraphs"][-1].outputs), wanted, types)
+        runner = self._loops.get(key)
+        if runner is None or runner.is_released:
+            runner = self._loops[key] = LoopRunner(op, attrs, subgraphs, inputs)
+        outputs = runner.try_run(inputs)
+        if outputs is None:
+            return None
+        n_before = attrs["n_variables"] + 1
+        count = outputs[n_before - 1]
+        columns = [[None] * count if c is None else c for c in outputs[n_before:]]
+        rows = [
+            stack(number, column[::-1] if attrs["reverse"] else column)
+            for number, column in enumerate(columns)
+        ]
+        return [*outputs[:n_before], *rows]
+
+    def prepare(
+        self, program: Program, op: Operation, inputs: Sequence[Any], wanted: frozenset[int]
+    ) -> list[Any]:
+        """Add an operation to a program; return the arrays of its outputs."""
+        if op.definition.follow is None:
+            raise NotPreparable
+        attrs = op.attrs
+        subgraphs = self._subgraphs(op, attrs, wanted, is_traced=False)
+        add = program.add_loop if op.definition.is_loop else program.add_choice
+        return add(op, attrs, subgraphs, inputs)
 
     def _subgraphs(
         self, op: Operation, attrs: Attrs, wanted: frozenset[int], is_traced: bool
@@ -156,6 +205,8 @@ class FunctionalOps:
 
     def drop_idle(self) -> None:
         """Free the memory that no run is using."""
+        for loop in self._loops.values():
+            loop.drop_idle()
         for engine in list(self._engines.values()):
             engine.drop_idle()
 
@@ -166,6 +217,7 @@ class FunctionalOps:
                 engine.close()
             self._engines.clear()
             self._cached.clear()
+            self._loops.clear()
 
 
 def _wanted_outputs(
@@ -230,6 +282,17 @@ class _CachedSubgraph:
             if runner is None or runner.is_released:
                 runner = self._runners[key] = self._runner(arrays)
             results = runner.run(arrays, run_stage)
+        return self._outputs(current, results)
+
+    def prepare(self, program: Program, current: Sequence[Any]) -> list[Any]:
+        """Add the subgraph to a program; return the arrays of its outputs."""
+        results: Sequence[Any] = ()
+        if self._fetches or self._targets:
+            arrays = [as_array(current[position]) for position in self._takes]
+            results = self._runner(arrays).prepare(program, arrays)
+        return self._outputs(current, results)
+
+    def _outputs(self, current: Sequence[Any], results: Sequence[Any]) -> list[Any]:
         values: list[Any] = []
         for kind, where in self._sources:
             if kind == "fetched":

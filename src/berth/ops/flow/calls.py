@@ -25,6 +25,7 @@ import numpy as np
 
 from berth.dtypes import int32
 from berth.errors import InvalidArgumentError
+from berth.ops.iteration import elements_of
 from berth.ops.opdef import (
     Attrs,
     Follow,
@@ -66,7 +67,10 @@ def _follow_while(
 def _follow_each(
     attrs: Attrs, values: Sequence[Any], run: RunSubgraph, stack: Stack
 ) -> list[Any]:
-    return _loop(attrs, list(values), 1, _elements_of(attrs, values), run, stack)
+    first = 1 + attrs["n_variables"]
+    sequences = values[first : first + attrs["n_sequences"]]
+    elements = elements_of(int(values[0]), sequences, is_reversed=attrs["reverse"])
+    return _loop(attrs, list(values), 1, elements, run, stack)
 
 
 def _loop(
@@ -116,21 +120,6 @@ def _while_true(run: RunSubgraph, current: Sequence[Any]) -> Iterator[Sequence[A
         if not holds:
             return
         yield ()
-
-
-def _elements_of(attrs: Attrs, values: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    count, first = int(values[0]), 1 + attrs["n_variables"]
-    sequences = values[first : first + attrs["n_sequences"]]
-    for sequence in sequences:
-        if len(sequence) < count:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"Trying to access element {len(sequence)} in a list with {len(sequence)} "
-                "elements.",
-            )
-    for position in range(count - 1, -1, -1) if attrs["reverse"] else range(count):
-        yield [sequence[position] for sequence in sequences]
 
 
 # --- definitions ----------------------------------------------------------------------------
