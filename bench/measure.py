@@ -23,6 +23,7 @@ import numpy as np
 
 Case = Callable[[Any], float]
 
+STEPS = 1_000
 CHAIN = 1_000
 BUILT = 2_000
 LARGE_GRAPH = 10_000
@@ -74,6 +75,22 @@ def enter_scope(tf: Any) -> float:
     return seconds_per_call(scope)
 
 
+def repeat_in_function(tf: Any) -> float:
+    """Time a function whose `while` on tensors AutoGraph converted."""
+
+    def total(n: Any) -> Any:
+        s = 0
+        i = 0
+        while i < n:
+            s += i * 2
+            i += 1
+        return s
+
+    function, n = tf.function(total), tf.constant(STEPS)
+    assert int(function(n)) == STEPS * (STEPS - 1)
+    return seconds_per_call(lambda: function(n))
+
+
 CALLS: dict[str, Case] = {
     "DeviceSpec.from_string": from_string,
     "DeviceSpec.make_merged_spec": make_merged_spec,
@@ -83,6 +100,7 @@ CALLS: dict[str, Case] = {
     ),
     "config.list_logical_devices": lambda tf: seconds_per_call(tf.config.list_logical_devices),
     "with tf.device('/cpu:0'): pass": enter_scope,
+    "while loop of 1,000 steps, in a function": repeat_in_function,
 }
 
 

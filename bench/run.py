@@ -44,6 +44,7 @@ SESSION_PROGRAM = "small session program"
 ON_TWO_GPUS = "two matmuls: two GPUs / one GPU"
 BARS = {
     SESSION_PROGRAM: 0.15,
+    "while loop of 1,000 steps, in a function": 1.0,
     "sess.run(variable + 1.0)": 0.2,
     "run of 1,000 chained ops, per op": 0.9,
     "building a graph, per node": 0.1,
