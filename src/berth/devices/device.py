@@ -181,11 +181,17 @@ class Device:
         hardware = self.hardware
         if buffer.nbytes == 0:
             return hardware.backend.xp.empty(shape, dtype)
-        if self.arena.closed_by is not None:  # by another thread, after the allocation
+        try:
+            array = hardware.backend.view(
+                hardware.platform, buffer.address, shape, dtype, owner=buffer
+            )
+        except (RuntimeError, ValueError):  # the buffer's, or the backend's
+            if self.arena.closed_by is None:
+                raise
+        # Last, for another thread may close the arena meanwhile, and open another there.
+        if self.arena.closed_by is not None:
             raise self.gone()
-        return hardware.backend.view(
-            hardware.platform, buffer.address, shape, dtype, owner=buffer
-        )
+        return array
 
     def _fill(self, address: int, nbytes: int) -> None:
         """Fill memory with ones in every bit: NaN as a float, -1 as an integer."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,6 +82,23 @@ class _PlannedCall(NamedTuple):
     """Whether arguments are fed from the host."""
 
 
+class _Opened(NamedTuple):
+    """A graph on the devices of the program, with its calls: replaced whole when they go."""
+
+    engine: Engine
+    devices: Sequence[Device]
+    calls: LRUCache[Any, _PlannedCall]
+
+    def position_of(self, tensor: EagerTensor) -> int:
+        """Return the number of a tensor's device; raise RuntimeError if that is gone."""
+        place = tensor.place
+        for number, device in enumerate(self.devices):
+            # The host's memory outlives `berth.reset()`.
+            if device is place or (place.is_host and device.name == place.name):
+                return number
+        raise place.gone()
+
+
 class FunctionRuntime:
     """Runs one graph for some of its tensors, on the devices of the program."""
 
@@ -92,10 +110,7 @@ class FunctionRuntime:
         self._targets = tuple(graph.effects)
         self._written = graph.written()
         self._locks: list[Any] = []
-        self._engine: Engine | None = None
-        self._devices: Sequence[Any] = ()
-        self._positions: dict[Any, int] = {}
-        self._calls: LRUCache[Any, _PlannedCall] = LRUCache("function runners", MAX_RUNNERS)
+        self._opened: _Opened | None = None
         self._logged: Placement | None = None
 
     def run(self, given: Sequence[EagerTensor], key: Hashable = None) -> list[EagerTensor]:
@@ -104,40 +119,41 @@ class FunctionRuntime:
         `key` is a key of the caller's for their shapes and devices, if it has one.
         """
         program = context()
-        opened = program.opened()
-        if opened is not self._devices:
-            self._start(program, opened)
+        devices = program.opened()
+        opened = self._opened
+        if opened is None or opened.devices is not devices:
+            opened = self._start(program, devices)
         if key is None:
             key = _key_of(given)
-        call = self._calls.get(key)
+        call = opened.calls.get(key)
         if call is None or call.runner.is_released:
-            call = self._calls[key] = self._plan(given)
+            call = opened.calls[key] = self._plan(opened, given)
         if program.switches.log_placement:
-            self._log_operations()
+            self._log_operations(opened.engine.placement)
             log_execution(self._name, program.builder.placer.device_for())
         if current_expectation() is not None:
-            self._check_expected()
+            self._check_expected(opened.engine.placement)
         runner, results, on_host = call
         fed = [t.value for t in given] if on_host else [t.array for t in given]
         arrays = self._run_locked(runner, fed) if self._locks else runner.run(fed)
-        make = self._brought if on_host else EagerTensor
+        make = partial(self._brought, devices) if on_host else EagerTensor
         if len(results) == 1:  # as mostly: quicker than a comprehension, which is a call
             return [make(arrays[0], *results[0])]
         return [make(array, *result) for array, result in zip(arrays, results, strict=True)]
 
-    def _brought(self, array: Any, place: Device, dtype: DType) -> EagerTensor:
+    def _brought(
+        self, devices: Sequence[Device], array: Any, place: Device, dtype: DType
+    ) -> EagerTensor:
         """Bring a result from the host to the device that it is on for the program."""
-        host, value = self._devices[0], np.asarray(array)
+        host, value = devices[0], np.asarray(array)
         if value.dtype == object:  # strings, or rows of several shapes: only the host has them
             return EagerTensor(value, host, dtype)
         value = value.astype(dtype.np_dtype, copy=False)
-        there = to_device(host, place, value, dtype, self._name, self._devices)
+        there = to_device(host, place, value, dtype, self._name, devices)
         return EagerTensor(there, place, dtype)
 
-    def _check_expected(self) -> None:
+    def _check_expected(self, placement: Any) -> None:
         """Raise if an operation of the function is elsewhere than `expect_device` demands."""
-        assert self._engine is not None
-        placement: Any = self._engine.placement
         placed = [op for op in self._graph.ops if op in placement.devices]
         fed = {tensor.op for tensor in self._inputs}
         made_here = [op for op in placed if op not in fed]
@@ -159,21 +175,21 @@ class FunctionRuntime:
 
     def restart(self) -> None:
         """Let random operations start over with their first values."""
-        if self._engine is not None:
-            self._engine.state.restart()
+        if (opened := self._opened) is not None:
+            opened.engine.state.restart()
 
     def drop_idle(self) -> None:
         """Free the memory that no call is using."""
-        if self._engine is not None:
-            self._engine.drop_idle()
+        if (opened := self._opened) is not None:
+            opened.engine.drop_idle()
 
     def invalidate(self, reason: str, *, to_parent: bool = False) -> None:
         """Drop the engine with its devices: the next call makes another."""
-        engine, self._engine, self._devices = self._engine, None, ()
-        if engine is not None and not to_parent:
-            engine.close()
+        opened, self._opened = self._opened, None
+        if opened is not None and not to_parent:
+            opened.engine.close()
 
-    def _start(self, program: Any, devices: Sequence[Any]) -> None:
+    def _start(self, program: Any, devices: Sequence[Device]) -> _Opened:
         """Make an engine for the devices that there are now."""
         for handle in _handles(self._graph):
             if handle.place not in devices:
@@ -183,21 +199,21 @@ class FunctionRuntime:
                 )
         # Always in the same order, or two functions could wait for each other.
         self._locks = [h.lock for h in sorted(_handles(self._graph), key=id)]
-        program.sessions.add(self)
         switches = program.switches
         soft = switches.soft_placement
         is_soft = soft is None or soft
         if not is_soft:
             self._check_devices(devices)
-        self._engine = Engine(
+        engine = Engine(
             self._graph,
             Resources(devices, program, pool=program.pool),
             Options(soft_placement=is_soft),
             state=FunctionState(self._graph, devices),
         )
-        self._devices = devices
-        self._positions = {device: k for k, device in enumerate(devices)}
-        self._calls.clear()
+        opened = _Opened(engine, devices, LRUCache("function runners", MAX_RUNNERS))
+        self._opened = opened
+        program.sessions.add(self)  # when there is something to close
+        return opened
 
     def _check_devices(self, devices: Sequence[Any]) -> None:
         """Raise InvalidArgumentError for what asks for a device that is not there."""
@@ -216,45 +232,43 @@ class FunctionRuntime:
                     ),
                 )
 
-    def _log_moves(self, placement: Placement | None) -> None:
+    def _log_moves(self, placement: Placement | None, devices: Sequence[Device]) -> None:
         """Log, once, which operations soft placement runs elsewhere than they ask for."""
         if placement is None:
             return
         for op in placement.moved:
             device = placement.devices[op]
-            message = soft_placement_message(op.type, op.device, device, self._devices)
+            message = soft_placement_message(op.type, op.device, device, devices)
             context().log_once(message)
 
-    def _log_operations(self) -> None:
+    def _log_operations(self, placement: Placement | None) -> None:
         """Log where each operation runs, when the graph is placed."""
-        assert self._engine is not None
-        placement = self._engine.placement
         if placement is not None and placement is not self._logged:
             self._logged = placement
             arguments = dict.fromkeys((symbol.op for symbol in self._inputs), "_Arg")
             for line in placement.lines(arguments):
                 log_line(line)
 
-    def _plan(self, given: Sequence[EagerTensor]) -> _PlannedCall:
+    def _plan(self, opened: _Opened, given: Sequence[EagerTensor]) -> _PlannedCall:
         """Plan a call with tensors like these."""
-        assert self._engine is not None
+        engine, devices = opened.engine, opened.devices
         feeds = tuple(
-            Feed(symbol, tensor.dims, self._positions[tensor.place])
+            Feed(symbol, tensor.dims, opened.position_of(tensor))
             for symbol, tensor in zip(self._inputs, given, strict=True)
         )
         request = Request(self._fetches, self._targets, feeds, stays=True)
-        runner = self._engine.runner(request)
-        self._log_moves(self._engine.placement)
+        runner = engine.runner(request)
+        self._log_moves(engine.placement, devices)
         if isinstance(runner, Runner):
-            places = [self._devices[value.device] for value in runner.plan.fetches]
+            places = [devices[value.device] for value in runner.plan.fetches]
             return _PlannedCall(runner, self._results(places), False)
         # Shapes depend on values: everything goes through the host.
         feeds = tuple(Feed(feed.tensor, feed.dims) for feed in feeds)
         request = Request(self._fetches, self._targets, feeds)
-        placed = self._engine.place(request).devices
+        placed = engine.place(request).devices
         homes = {id(symbol): t.place for symbol, t in zip(self._inputs, given, strict=True)}
         places = [homes.get(id(fetch)) or placed[fetch.op] for fetch in self._fetches]
-        return _PlannedCall(self._engine.runner(request), self._results(places), True)
+        return _PlannedCall(engine.runner(request), self._results(places), True)
 
     def _results(self, places: Sequence[Device]) -> list[tuple[Device, DType]]:
         types = [fetch.dtype.base_dtype for fetch in self._fetches]
