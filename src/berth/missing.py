@@ -45,7 +45,6 @@ INSTEAD = {
     "experimental.numpy": "Instead: NumPy itself.",
     "feature_column": "",
     "keras": _LAYERS,
-    "lookup": "",
     "optimizers": "Instead: the optimizers of tf.compat.v1.train.",
     "profiler": "Instead: tf.RunMetadata and its timeline, in sessions.",
     "saved_model": _SAVING,

@@ -76,6 +76,7 @@ PUBLIC = {
     "initializers",
     "io",
     "linalg",
+    "lookup",
     "math",
     "nest",
     "nn",

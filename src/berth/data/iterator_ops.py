@@ -18,6 +18,7 @@ from berth.data.structure import Element
 from berth.dtypes import bool_, resource, string
 from berth.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
 from berth.finalizers import WeakValueDict
+from berth.graph.operation import Operation
 from berth.graph.tensor import scalar_object
 from berth.ops.opdef import Attrs, OutputType, Typed
 from berth.run.host_calls import HostObjects
@@ -122,8 +123,15 @@ def _iterator(handle: Any, objects: HostObjects) -> Any:
     return found if hasattr(found, "next_element") else objects.of(handle)
 
 
+def _kept(value: Any, objects: HostObjects) -> Any:
+    """Return an input for later: a copy (a run may write over it); of a handle, its object."""
+    if value.shape == () and isinstance(value[()], Operation):
+        return scalar_object(objects.of(value))
+    return np.array(value)
+
+
 def _initialize(inputs: Inputs, attrs: Attrs, objects: HostObjects) -> Sequence[Any]:
-    values = [np.array(value) for value in inputs[1:]]  # a run may write over them
+    values = [_kept(value, objects) for value in inputs[1:]]
     _iterator(inputs[0], objects).start(attrs["dataset"].thing, values)
     return ()
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from berth.data import queue_kinds
 from berth.data.queue_objects import Close, Put, Queue, Take
-from berth.dtypes import bool_, int32, int64, resource
+from berth.dtypes import DType, bool_, int32, int64, resource
 from berth.errors import InvalidArgumentError
 from berth.ops.opdef import (
     NOT_DIFFERENTIABLE,
@@ -100,12 +100,14 @@ def host_call_op(
     infer: Callable[[Sequence[Typed], Attrs], Sequence[OutputType]],
     *,
     on_gpu: bool = False,
+    types: Mapping[str, Sequence[DType]] | None = None,
 ) -> OpDef:
     """Define an operation on objects of the session."""
     return OpDef(
         name,
         arguments,
         infer,
+        types=types,
         is_stateful=True,
         host_call=call,
         kernels=(all_devices if on_gpu else host_only)(_no_binding),

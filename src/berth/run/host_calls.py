@@ -111,8 +111,10 @@ class HostObjects:
         self.is_closed = False
 
     def of(self, handle: Any) -> Any:
-        """Return the object of a handle, made on first use."""
-        op: Operation = handle[()]
+        """Return the object of a handle, made on first use; or what a value has of its own."""
+        op = handle[()]
+        if not isinstance(op, Operation):
+            return op
         found = self._objects.get(op)
         if found is None:
             with self._lock:

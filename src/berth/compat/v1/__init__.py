@@ -1091,6 +1091,7 @@ if TYPE_CHECKING:
     from berth.compat.v1 import io as io
     from berth.compat.v1 import layers as layers
     from berth.compat.v1 import logging as logging
+    from berth.compat.v1 import lookup as lookup
     from berth.compat.v1 import python_io as python_io
     from berth.compat.v1 import quantization as quantization
     from berth.compat.v1 import signal as signal
@@ -1111,6 +1112,7 @@ _LAZY_MODULES = (
     "io",
     "layers",
     "logging",
+    "lookup",
     "losses",
     "metrics",
     "python_io",
@@ -1144,6 +1146,7 @@ __all__ += [
     "layers",
     "linalg",
     "logging",
+    "lookup",
     "losses",
     "metrics",
     "math",

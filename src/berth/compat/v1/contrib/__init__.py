@@ -2,9 +2,9 @@
 
 from berth.missing import explain_missing_names as _explain_missing_names
 
-_MODULES = ("eager", "framework", "layers", "losses", "opt", "rnn", "slim")
+_MODULES = ("eager", "framework", "layers", "lookup", "losses", "opt", "rnn", "slim")
 """Submodules, which are imported when they are first used."""
 
-__all__ = ["eager", "framework", "layers", "losses", "opt", "rnn", "slim"]
+__all__ = ["eager", "framework", "layers", "lookup", "losses", "opt", "rnn", "slim"]
 
 _explain_missing_names(__name__, __all__, _MODULES)
