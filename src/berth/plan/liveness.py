@@ -44,6 +44,8 @@ def find_lifetimes(structure: Structure, *, stays: bool) -> None:
         structure.must_be_initialized = _read_before_written(structure)
     for step in structure.steps:
         _find_uses_of_workspace(step)
+        if step.has_scratch:  # its outputs may be strings, which are elsewhere
+            structure.workspaces.setdefault(step.device, [])
     for value in _values_in_workspaces(structure):
         structure.workspaces.setdefault(value.device, []).append(value)
 
