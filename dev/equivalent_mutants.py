@@ -90,7 +90,25 @@ EQUIVALENT: dict[str, dict[tuple[str, str], str]] = {
             "0 -> 1",
         ): "no operation takes a reference and a handle",
     },
-    "plan/fuse.py": {("SLICE = 2**18", "18 -> 19"): _TUNING},
+    "plan/fuse.py": {
+        ("SLICE = 2**18", "18 -> 19"): _TUNING,
+        (
+            "return max([each.nbytes for each in set(types)], default=0)",
+            "0 -> 1",
+        ): "both are small",
+    },
+    "plan/partition.py": {
+        (
+            "if target.last_use >= 0 and target.last_use <= level:",
+            "target.last_use <= level -> target.last_use < level",
+        ): "the copy leaves its stage and comes in again",
+        ("if target.last_use >= 0:", "0 -> 1"): "above the level, which is at least 0",
+        (
+            "if target.last_use >= 0:",
+            "target.last_use >= 0 -> target.last_use > 0",
+        ): "above the level, which is at least 0",
+        ("if hosts:", "hosts -> not hosts"): "the steps of host inputs are waited for too",
+    },
     "plan/liveness.py": {("END = 2**60", "2 -> 3"): "beyond any position"},
     "run/executor.py": {
         (

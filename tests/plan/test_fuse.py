@@ -137,6 +137,13 @@ def test_slots_are_used_again(plan, x):
     assert slice_scratch_bytes(fused, AT_LEAST) == 4 * AT_LEAST
 
 
+def test_slot_of_a_dead_value_is_used_again(plan, x):
+    total = tf.square(x) + tf.sqrt(x)
+    [fused] = plan(total * tf.negative(x), {x: LARGE}).steps
+
+    assert slice_scratch_bytes(fused, AT_LEAST) == 2 * 4 * AT_LEAST
+
+
 def test_values_alive_together_have_slots_of_their_own(plan, x):
     a, b, c = tf.square(x), tf.sqrt(x), tf.negative(x)
     [fused] = plan(a * b + c * a + b * c, {x: LARGE}).steps

@@ -166,3 +166,35 @@ def test_invariants_hold(plan, seed):
     assert len({copy.target for copy in made.copies()}) == len(made.copies())
     crossings = [(copy.source, copy.target.device) for copy in made.copies()]
     assert len(set(crossings)) == len(crossings)
+
+
+def test_work_of_one_device_is_not_guessed(plan):
+    x = tf.placeholder(tf.float32, [2])
+
+    assert plan(on("/cpu:0", tf.square, x, name="a"), {x: [1, 2]}).work_seconds == {CPU: 0.0}
+
+
+def test_work_is_guessed_from_bytes_and_calculations(plan):
+    x = tf.placeholder(tf.float32, [8, 8])
+    product = on("/cpu:0", tf.matmul, x, x, name="product")
+    square = on("/gpu:0", tf.square, x, name="square")
+    with tf.control_dependencies([product, square]):
+        known = tf.constant(np.ones(1000, np.float32))
+    made = plan([product, square, known], {x: np.ones((8, 8))})
+    n_bytes = 4 * 8 * 8
+
+    assert made.work_seconds == {
+        CPU: pytest.approx(3 * n_bytes / 8e9 + 2 * 8**3 / 5e10),
+        FIRST: pytest.approx(2 * n_bytes / 8e9),
+    }
+
+
+def test_work_of_fused_steps_is_that_of_their_members(plan):
+    x = tf.placeholder(tf.float32, [2**16])
+    y = on("/cpu:0", tf.sqrt, on("/cpu:0", tf.square, x, name="a"), name="b")
+    z = on("/gpu:0", tf.square, x, name="c")
+    made = plan([y, z], {x: np.ones(2**16)})
+    n_bytes = 4 * 2**16
+
+    assert made.work_seconds[CPU] == pytest.approx(4 * n_bytes / 8e9)
+    assert made.work_seconds[FIRST] == pytest.approx(2 * n_bytes / 8e9)
