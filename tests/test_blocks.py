@@ -182,8 +182,8 @@ def state_of(graph):
         context().eager_scope.device_name,
         graph.names.scope,
         graph.devices.wanted(),
-        dict(graph._waits),
-        graph._colocated,
+        dict(graph.scopes.waits),
+        graph.scopes.colocated,
         get_store(graph).scope.name,
         my_threads(9),
         gc.isenabled(),
@@ -269,6 +269,7 @@ def test_interrupted_trace_of_a_function_leaves_nothing():
                 made.append(tf.Variable(2.0))
             return x * made[0]
 
+    tf.function(double)(tf.constant(3.0))  # AutoGraph keeps what it converts
     before = state_of(graph)
     interrupter, n, is_reached = Interrupter(BERTH), 1, True
     while is_reached:

@@ -23,7 +23,7 @@ from berth.ops.shape import TensorShape
             "tf.compat.v1.Session, or `import berth.compat.v1 as tf`.",
         ),
         (berth, "matmull", "module 'berth' has no attribute 'matmull'. Did you mean 'matmul'?"),
-        (berth, "keras", "berth has no tf.keras yet: docs/ops.md lists what it has."),
+        (berth, "estimator", "berth has no tf.estimator yet: docs/ops.md lists what it has."),
         (berth, "xyzzy", "module 'berth' has no attribute 'xyzzy'."),
         (
             v1,

@@ -332,9 +332,9 @@ print(tf.__version__, tf.version.VERSION, tf1.__version__, tf1.VERSION, tf.__nam
 print(nn is tf.nn is layers, tf1 is v1 is tf.compat.v1, Session is tf1.Session, compat is tf.compat)
 print(tf.constant is berth.constant, tf.nn.relu is berth.nn.relu, tf.matmul(tf.ones([1, 1]), [[2.0]]))
 print(timeline is tf.python.client.timeline, device_lib.list_local_devices()[0].name, config_pb2.ConfigProto is tf1.ConfigProto)
-print([hasattr(tf, name) for name in ("keras", "Session", "no", "Print", "_private", "__no__")])
-print("constant" in dir(tf), [name for name in dir(tf) if name.startswith("_")], getattr(tf, "keras", 5))
-for text in ("import tensorflow.keras", "from tensorflow import keras", "from tensorflow.keras import layers",
+print([hasattr(tf, name) for name in ("estimator", "Session", "no", "Print", "_private", "__no__")])
+print("constant" in dir(tf), [name for name in dir(tf) if name.startswith("_")], getattr(tf, "estimator", 5))
+for text in ("import tensorflow.estimator", "from tensorflow import estimator", "from tensorflow.estimator import layers",
              "from tensorflow.python.tpu import tpu", "from tensorflow.nn import no"):
     try:
         exec(text)
@@ -345,7 +345,7 @@ from tensorflow.python.platform import tf_logging
 import tensorflow.python.ops.math_ops as math_ops
 print(ops.Graph is tf1.Graph, dtypes.float32 is tf.float32, tf_logging.info is tf1.logging.info, math_ops.add is tf.add)
 found = importlib.util.find_spec
-print(found("tensorflow.keras"), found("tensorflow.python.tpu"), found("tensorflow.nn").name, found("tensorflow.python.ops.nn").name)
+print(found("tensorflow.estimator"), found("tensorflow.python.tpu"), found("tensorflow.nn").name, found("tensorflow.python.ops.nn").name)
 space = {}
 exec("from tensorflow import *", space)
 print(space["constant"] is tf.constant, "Session" in space, "__version__" in space)
@@ -361,9 +361,9 @@ print(space["constant"] is tf.constant, "Session" in space, "__version__" in spa
         "True /device:CPU:0 True\n"
         "[False, False, False, False, False, False]\n"
         "True [] 5\n"
-        "ModuleNotFoundError No module named 'tensorflow.keras'\n"
-        "ModuleNotFoundError No module named 'tensorflow.keras'\n"
-        "ModuleNotFoundError No module named 'tensorflow.keras'\n"
+        "ModuleNotFoundError No module named 'tensorflow.estimator'\n"
+        "ModuleNotFoundError No module named 'tensorflow.estimator'\n"
+        "ModuleNotFoundError No module named 'tensorflow.estimator'\n"
         "ModuleNotFoundError No module named 'tensorflow.python.tpu'\n"
         "ModuleNotFoundError No module named 'tensorflow.nn.no'\n"
         "True True True True\n"
