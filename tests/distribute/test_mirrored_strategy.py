@@ -131,6 +131,18 @@ class TestVariables:
         with pytest.raises(AssertionError):
             strategy.extended.update(tf.Variable(1.0), add, args=(each,))
 
+    def test_update_changes_other_variables_of_its_replica(self, strategy: Any) -> None:
+        """An optimizer changes its own variables while it updates one copy of a weight."""
+        with strategy.scope():
+            weight, count = tf.Variable(1.0), tf.Variable(0.0)
+
+        def change(copy: Any) -> None:
+            count.assign_add(1.0)
+            copy.assign_sub(count)
+
+        strategy.extended.update(weight, change)
+        assert (as_list(weight), as_list(count)) == ([0.0, 0.0], [1.0, 1.0])
+
     @pytest.mark.parametrize("options", [{}, {"trainable": True}])
     def test_wrong_synchronization_is_refused(self, strategy: Any, options: Any) -> None:
         wrong = "ON_READ" if options else "NONE"

@@ -13,7 +13,12 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-from berth.distribute.replica_context import ReduceOp, ReplicaContext, get_replica_context
+from berth.distribute.replica_context import (
+    ReduceOp,
+    ReplicaContext,
+    get_replica_context,
+    updated_replica,
+)
 from berth.distribute.values import DistributedValues, Mirrored
 from berth.dtypes import DType
 from berth.eager.variable import Variable
@@ -59,10 +64,16 @@ class DistributedVariable(DistributedValues, Variable):
         replica = get_replica_context()
         return replica if replica is not None and replica.strategy is self._strategy else None
 
+    def _own_copy(self) -> Variable | None:
+        """Return the copy of the replica here, or of that which is being updated."""
+        replica = self._replica()
+        number = updated_replica() if replica is None else replica.number
+        return None if number is None else self._values[number]
+
     def _local_copy(self) -> Variable:
         """Return the copy that a read means here."""
-        replica = self._replica()
-        copy: Variable = self._primary if replica is None else self._values[replica.number]
+        own = self._own_copy()
+        copy: Variable = self._primary if own is None else own
         return copy
 
     @property
@@ -124,11 +135,11 @@ class MirroredVariable(DistributedVariable, Mirrored):
         read_value: bool = True,
     ) -> Any:
         """Change all copies; in a replica, by what its aggregation makes of all replicas."""
-        replica = self._replica()
-        if replica is None:
+        own, replica = self._own_copy(), self._replica()
+        if own is None:
             self.write_copies(method, values, name)
-        elif self.aggregation is VariableAggregation.NONE:
-            self._local_copy().write(method, values, name)
+        elif replica is None or self.aggregation is VariableAggregation.NONE:
+            own.write(method, values, name)
         else:
             replica.merge_call(self._write_aggregated, (method, name, *values))
         return self if read_value else None
@@ -158,8 +169,9 @@ class SyncOnReadVariable(DistributedVariable):
 
     def as_tensor(self) -> Any:
         """Return the value: of the replica here, or aggregated over all of them."""
-        if self._replica() is not None:
-            return self._local_copy().as_tensor()
+        own = self._own_copy()
+        if own is not None:
+            return own.as_tensor()
         if self.aggregation is VariableAggregation.ONLY_FIRST_REPLICA:
             return self._primary.as_tensor()
         reduce_op = REDUCE_OPS.get(self.aggregation)
@@ -188,8 +200,9 @@ class SyncOnReadVariable(DistributedVariable):
         read_value: bool = True,
     ) -> Any:
         """Change the copy of the replica here, or all of them."""
-        if self._replica() is not None:
-            self._local_copy().write(method, values, name)
+        own = self._own_copy()
+        if own is not None:
+            own.write(method, values, name)
             return self if read_value else None
         *where, value = values
         if self.aggregation is VariableAggregation.SUM:

@@ -22,7 +22,7 @@ from berth.distribute.distributed_variable import (
     SyncOnReadVariable,
 )
 from berth.distribute.inputs import InputContext
-from berth.distribute.replica_context import ReduceOp, require_cross_replica
+from berth.distribute.replica_context import ReduceOp, require_cross_replica, updating
 from berth.distribute.replica_threads import call_for_each_replica
 from berth.distribute.ring_all_reduce import NcclAllReduce
 from berth.distribute.strategy import Strategy, StrategyExtended, ValueContext, device_here
@@ -209,7 +209,7 @@ class MirroredExtended(StrategyExtended):
         results = []
         for number, copy in enumerate(var.values):
             own_args, own_kwargs = select_update(number, (tuple(args), dict(kwargs or {})))
-            with device(copy.device):
+            with device(copy.device), updating(number):
                 results.append(fn(copy, *own_args, **own_kwargs))
         joined = regroup(results, Mirrored)
         return joined if group else self.local_results(joined)

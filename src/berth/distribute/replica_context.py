@@ -47,6 +47,8 @@ class _Place(NamedTuple):
 class _Places(threading.local):
     def __init__(self) -> None:
         self.stack: Stack[_Place] = Stack()
+        self.updated: Stack[int] = Stack()
+        """The replicas whose copies of variables `StrategyExtended.update` is changing."""
         self.chosen: _Place | None = None
         """What `experimental_set_strategy` has set."""
 
@@ -86,6 +88,20 @@ def cross_replica(strategy: Strategy) -> FunctionBlock[Strategy]:
 def in_replica(replica: ReplicaContext) -> FunctionBlock[Strategy]:
     """Enter a replica for a block."""
     return FunctionBlock(enter, replica.strategy, replica)
+
+
+def updating(number: int) -> FunctionBlock[None]:
+    """Let distributed variables stand for the copy of one replica, in a block."""
+    return FunctionBlock(_begin_update, number)
+
+
+def _begin_update(use: Use, number: int) -> None:
+    use.set(_places.updated, number)
+
+
+def updated_replica() -> int | None:
+    """Return the number of the replica whose copies are being changed, if any are."""
+    return _places.updated.innermost if _places.updated else None
 
 
 @public_v2("distribute.get_strategy")

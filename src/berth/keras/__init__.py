@@ -11,7 +11,7 @@ from berth.keras.package import api_folder as _api_folder
 from berth.keras.package import load as _load
 
 __path__ += _api_folder()  # for `from berth.keras.layers import Dense`
-_OWN = ("internals", "package", "shims", "placeholders")
+_OWN = ("internals", "package", "shims")
 
 
 def __getattr__(name: str) -> _Any:

@@ -12,7 +12,7 @@ _SHIMS = "berth.keras.shims"
 
 INTERNALS: dict[str, dict[str, str]] = {
     "__internal__": {
-        "CompositeTensor": f"{_SHIMS}:CompositeTensor",
+        "CompositeTensor": "berth.ops.type_spec:CompositeTensor",
         "EagerTensor": "berth.eager.tensor:EagerTensor",
         "FuncGraph": "berth.graph.func_graph:FuncGraph",
     },

@@ -23,10 +23,6 @@ UNSHARDED = "unsharded"
 """The name of a dimension that DTensor does not divide."""
 
 
-class CompositeTensor:
-    """A value that is made of several tensors."""
-
-
 class Layout:
     """How DTensor divides a tensor; berth has no DTensor."""
 

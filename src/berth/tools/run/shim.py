@@ -21,7 +21,6 @@ from berth.eager.mode import start_with_graphs
 from berth.errors import explain
 from berth.front.context import context
 from berth.keras.package import api_folder
-from berth.keras.placeholders import PLACEHOLDERS, is_of_keras
 from berth.keras_import import is_only_asked
 from berth.tools.run.module_names import public_names
 from berth.tools.run.names import (
@@ -67,8 +66,6 @@ class Shim(ModuleType):
             value = keras if path == "keras" else getattr(keras, path)
         elif self._module is not None and name in public_names(self._module):
             value = getattr(self._module, name)
-        elif is_of_keras(sys._getframe(1).f_globals["__name__"]) and path in PLACEHOLDERS:
-            return PLACEHOLDERS[path]
         else:
             first_line = f"module {self.__name__!r} has no attribute {name!r}"
             # With a module and no name, Python does not add a suggestion of its own.
