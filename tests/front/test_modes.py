@@ -32,6 +32,8 @@ PROGRAMS = {
     "import berth.compat.v1 as tf1": False,
     "import berth.compat.v1 as tf1; import berth as tf": False,
     "import berth as tf; import berth.compat.v1 as tf1": True,
+    "import sys; sys.modules[3] = sys; import berth.compat.v1 as tf1": False,
+    "exec('import berth.compat.v1', {'__name__': None}); from berth import executing_eagerly; tf1 = __import__('berth').compat.v1": False,
     "import berth; import berth.compat.v1": True,
     "import berth as tf; tf1 = tf.compat.v1": True,
     "import berth.front.context; del berth; import berth.compat.v1 as tf1": False,

@@ -80,11 +80,13 @@ def is_imported_by_program() -> bool:
 def _program_names() -> Iterator[dict[str, Any]]:
     """Find the names of modules that are not berth's, and of the functions being called."""
     for path, module in list(sys.modules.items()):
-        if isinstance(module, ModuleType) and path.partition(".")[0] not in _OWN_PACKAGES:
+        is_own = str(path).partition(".")[0] in _OWN_PACKAGES
+        if isinstance(module, ModuleType) and not is_own:
             yield vars(module)
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not frame.f_globals.get("__name__", "").startswith(("berth.", "importlib.")):
+        name = str(frame.f_globals.get("__name__"))  # which `exec` may leave out, or None
+        if not name.startswith(("berth.", "importlib.")):
             yield dict(frame.f_locals)
         frame = frame.f_back
 

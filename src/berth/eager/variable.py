@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from functools import partial
+from inspect import signature
 from itertools import count
 from typing import Any, NoReturn
 
@@ -51,6 +52,8 @@ _PARAMETERS = (
 )
 """The order of a variable's arguments in TensorFlow 2; TensorFlow 1 has another."""
 
+
+_V1_SIGNATURE = signature(GraphVariable.__init__)
 
 _numbers = count()
 """What makes the ids of variables unique."""
@@ -325,3 +328,13 @@ def _not_in_place(word: str, sign: str, call: str, instead: str) -> RuntimeError
         f"modify the variable, or `out = {word} {instead} value` if you need to get a new "
         "output Tensor."
     )
+
+
+def _with_arguments_of_v1(*arguments: Any, **options: Any) -> Any:
+    """Make the variable that `tf.compat.v1.Variable` is in an eager program."""
+    given = _V1_SIGNATURE.bind(None, *arguments, **options).arguments
+    named = {name: given[name] for name in _PARAMETERS if name in given}
+    return type.__call__(Variable, **named)  # creators were called already
+
+
+GraphVariable.make_eagerly = _with_arguments_of_v1

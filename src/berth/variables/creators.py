@@ -9,6 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from berth.blocks import FunctionBlock, Stack, Use
+from berth.graph.graph import Graph
+from berth.ops import builder
 from berth.public import public
 
 Creator = Callable[..., Any]
@@ -49,20 +51,31 @@ def open_creators() -> tuple[Creator, ...]:
     return _creators.blocks.innermost if _creators.blocks else ()
 
 
+def makes_eager_variables() -> bool:
+    """Tell whether new variables have a value from the start: outside graphs of sessions."""
+    graph = builder.current()
+    return not isinstance(graph, Graph) or graph.outermost.is_function
+
+
 class CreatedVariable(type):
     """Metaclass of variables: calling the class calls the open creators, if there are any."""
+
+    make_eagerly: Creator | None = None
+    """What makes a variable in place of the class, where variables are eager."""
 
     if not TYPE_CHECKING:  # to a checker, calling the class makes an object of it
 
         def __call__(cls, *arguments: Any, **options: Any) -> Any:
             """Create a variable."""
-            create = super().__call__
+            create: Callable[..., Any] = super().__call__
+            if (make_eagerly := vars(cls).get("make_eagerly")) and makes_eager_variables():
+                create = make_eagerly
             if not _creators.blocks or not vars(cls).get("has_creators"):
                 return create(*arguments, **options)
             bound = inspect.signature(cls.__init__).bind(None, *arguments, **options)
             bound.apply_defaults()
             named = {name: value for name, value in bound.arguments.items() if name != "self"}
-            next_creator: Callable[..., Any] = create
+            next_creator = create
             for creator in open_creators():
                 next_creator = partial(creator, next_creator)
             return next_creator(**named)

@@ -10,10 +10,12 @@ from berth.dtypes import DType, as_dtype, float32
 from berth.graph.default_graph import get_default_graph
 from berth.graph.graph import Graph
 from berth.graph.keys import GraphKeys
+from berth.ops import builder
 from berth.ops.convert import dtype_of, to_array
 from berth.ops.shape import TensorShape
 from berth.public import public_v1
 from berth.variables.creation import make_variable, regularize
+from berth.variables.creators import makes_eager_variables
 from berth.variables.partitioned import get_partitioned
 from berth.variables.store import (
     AUTO_REUSE,
@@ -119,6 +121,9 @@ class variable_scope(Block[VariableScope]):
     def _open_name_scope(self, graph: Graph, name: str, use: Use) -> None:
         if name and self._opens_name_scope:
             graph.names.enter(use, name)
+            here: Any = builder.current()
+            if not isinstance(here, Graph):
+                use.enter(here.name_scope(name))
 
     def _make(
         self, store: VariableStore, given: VariableScope | str, name_scope: str
@@ -135,7 +140,7 @@ class variable_scope(Block[VariableScope]):
             self._reuse or like.reuse,
             name=name,
             name_scope=name_scope,
-            custom_getter=_chained(self._custom_getter, like.custom_getter),
+            custom_getter=chained(self._custom_getter, like.custom_getter),
             constraint=self._constraint,
             **options,
         )
@@ -144,7 +149,7 @@ class variable_scope(Block[VariableScope]):
 _INHERITED = ("initializer", "regularizer", "caching_device", "dtype", "partitioner")
 
 
-def _chained(inner: Any, outer: Any) -> Any:
+def chained(inner: Any, outer: Any) -> Any:
     """Chain custom getters: the inner one calls the one around it, and that one the store."""
     if inner is None or outer is None:
         return inner or outer
@@ -210,7 +215,8 @@ def get_variable(
         "aggregation": aggregation,
     }
     getter = custom_getter or scope.custom_getter
-    with graph.outermost.name_scope(None), graph.name_scope(None):
+    here: Any = builder.current()  # a graph, or what executes operations
+    with graph.outermost.name_scope(None), graph.name_scope(None), here.name_scope(None):
         if getter is None:
             return _find_or_make(full_name, **options)
         return getter(getter=_find_or_make, name=full_name, **options)
@@ -315,6 +321,9 @@ def _find_or_make(
     **options: Any,
 ) -> Any:
     """Get or create the variable of a full name: the end of every chain of getters."""
+    if makes_eager_variables():
+        _check_eager(name, regularizer, partitioner)
+        return make_variable(name, shape, dtype, initializer, options)
     store = get_store()
     with store.lock:
         is_scalar = shape is not None and TensorShape(shape).ndims == 0
@@ -343,6 +352,14 @@ def _find_or_make(
     if regularizer is not None:
         regularize(made, name, regularizer)
     return made
+
+
+def _check_eager(name: str, regularizer: Any, partitioner: Any) -> None:
+    for option, value in (("regularizer", regularizer), ("partitioner", partitioner)):
+        if value is not None:
+            raise ValueError(
+                f"Variable {name} is eager: a {option} is for the variables of graphs."
+            )
 
 
 def _check_reuse(found: Any, name: str, shape: Any, dtype: Any, reuse: Any) -> None:

@@ -11,7 +11,8 @@ from berth.errors import explain
 from berth.graph.default_graph import get_default_graph
 from berth.graph.keys import GraphKeys
 from berth.public import public_v1
-from berth.variables.scope import variable_scope
+from berth.variables.creators import makes_eager_variables
+from berth.variables.scope import chained, variable_scope
 from berth.variables.store import VariableScope
 
 
@@ -57,6 +58,8 @@ class Template:
         self._kwargs = kwargs
         self._scope: VariableScope | None = None
         self._has_variables = False
+        self._eager: dict[str, Any] = {}
+        """Its eager variables by name; those of graphs are in the store of their graph."""
         self._lock = threading.RLock()
         self._where = call_site()
         if create_scope_now:
@@ -64,12 +67,20 @@ class Template:
                 self._scope = scope
 
     def _new_scope(self, opens_name_scope: bool = True) -> variable_scope:
+        getter = self._custom_getter
         return variable_scope(
             self._unique_name,
             default_name=self._name,
-            custom_getter=self._custom_getter,
+            custom_getter=chained(getter, self._get) if makes_eager_variables() else getter,
             auxiliary_name_scope=opens_name_scope,
         )
+
+    def _get(self, getter: Any, name: str, **options: Any) -> Any:
+        """Get or create an eager variable."""
+        found = self._eager.get(name)
+        if found is None:
+            found = self._eager[name] = getter(name, **options)
+        return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function, with its variables."""
@@ -86,14 +97,15 @@ class Template:
 
     def _share(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         trainable = get_default_graph().get_collection_ref(GraphKeys.TRAINABLE_VARIABLES)
-        n_before = len(trainable)
+        n_before, n_eager = len(trainable), len(self._eager)
         result = self._function(*args, **{**self._kwargs, **kwargs})
-        if len(trainable) > n_before:
+        eager = [v for v in [*self._eager.values()][n_eager:] if v.trainable]
+        if made := [*trainable[n_before:], *eager]:
             raise ValueError(
                 explain(
                     "Trainable variable created when calling a template after the first time, "
                     "perhaps you used tf.Variable when you meant tf.get_variable: "
-                    f"{trainable[n_before:]}",
+                    f"{made}",
                     f"The template was made by {self._where}.",
                 )
             )
@@ -131,7 +143,8 @@ class Template:
 
     @property
     def global_variables(self) -> list[Any]:
-        return self._scope.global_variables() if self._scope else []
+        in_graph = self._scope.global_variables() if self._scope else []
+        return [*in_graph, *self._eager.values()]
 
     @property
     def local_variables(self) -> list[Any]:
@@ -139,4 +152,5 @@ class Template:
 
     @property
     def trainable_variables(self) -> list[Any]:
-        return self._scope.trainable_variables() if self._scope else []
+        in_graph = self._scope.trainable_variables() if self._scope else []
+        return [*in_graph, *(v for v in self._eager.values() if v.trainable)]
