@@ -591,11 +591,11 @@ class Scale:
     """A callable object with methods."""
 
     def __init__(self, k):
-        self.__k = k
+        self._k = k
 
     def method(self, x):
         if x > 0:
-            return x * self.__k
+            return x * self._k
         return x
 
     def __call__(self, x):
@@ -629,6 +629,21 @@ def calls(x):
 @program(3, -2)
 def inherited_method(x):
     return Doubled(3).method(x)
+
+
+class Private:
+    """Has a name of its own."""
+
+    def __init__(self, k):
+        self.__k = k
+
+    def method(self, x):
+        return x * self.__k if x > 0 else x
+
+
+@program(3, -2)
+def private_names(x):
+    return Private(3).method(x)
 
 
 @program(3, -2)
@@ -747,6 +762,86 @@ def finally_runs(x):
         finally:
             log.append(10)
     return x + sum(log)
+
+
+@program(1, 2, 3)
+def continue_in_a_try(x):
+    c = 0
+    n = 0
+    while n < 3 and not x >= 100:
+        n += 1
+        if x > 1:
+            try:
+                y = x
+                if x == 2:
+                    continue
+            finally:
+                c = c % 23
+            c -= y
+    return c
+
+
+@program(3, -2)
+def array_written_in_a_loop(x):
+    array = tf.TensorArray(tf.int32, size=0, dynamic_size=True)
+    for i in tf.range(4):
+        if i % 2 == 0 or x > 0:
+            array = array.write(array.size(), i * x)
+    return array.stack()
+
+
+@program(3)
+def gradient_of_an_array_written_in_a_loop(x):
+    x = tf.cast(x, tf.float32)
+    array = tf.TensorArray(tf.float32, size=3)
+    y = x
+    for i in tf.range(3):
+        if i != 1:
+            y = y * x
+        array = array.write(i, y)
+    return tf.gradients(array.stack(), x)[0]
+
+
+@program(3, -2)
+def gradients_of_a_while_loop_with_a_break(x):
+    x = tf.cast(x, tf.float32)
+    y = x
+    i = tf.constant(0)
+    while i < 5:
+        y = y * x if i % 2 == 0 else tf.abs(y) + x
+        if y > 50.0:
+            break
+        i += 1
+    return tf.gradients(y, x)[0]
+
+
+@program(3, -2)
+def function_in_a_branch(x):
+    @tf.function
+    def root(y):
+        if y > 2:
+            return y * 10
+        return y
+
+    if x > 0:
+        y = root(x) + root(tf.constant(1))
+    else:
+        y = root(-x)
+    return y
+
+
+@program(3, -2)
+def gradient_of_a_function_in_a_loop(x):
+    @tf.function
+    def step(y, z):
+        return y * z if y < 20.0 else y + z
+
+    x = tf.cast(x, tf.float32)
+    y = x
+    for i in tf.range(4):
+        if i != 2:
+            y = step(y, x)
+    return tf.gradients(y, x)[0]
 
 
 @program(3)

@@ -47,6 +47,22 @@ def test_operations_have_the_user_s_line():
     assert linecache.getline(product.where.file, product.where.line).endswith("# this line\n")
 
 
+def test_methods_have_private_names():
+    class Scale:
+        def __init__(self, k):
+            self.__k = k
+
+        def __scaled(self, x):
+            return x * self.__k if x > 0 else x
+
+        def method(self, x):
+            for _ in tf.range(2):
+                x = self.__scaled(x)
+            return x
+
+    assert [traced(Scale(3).method, x) for x in (2, -2)] == [18, -2]
+
+
 def test_closures_are_shared():
     total = 0
 

@@ -127,11 +127,12 @@ class _Liveness:
         return before
 
     def _visit_Try(self, node: Any, after: Live) -> Live:
-        final = self.block(node.finalbody, after) if node.finalbody else after
         outer = self._handled
-        if node.finalbody:
-            self._handled = outer | final
-        handlers = final if node.finalbody else frozenset()
+        # After an exception the block at the end is run too, and what follows it is not. That
+        # first: the flows of the block are to be those of the other way, which has more.
+        handlers = self.block(node.finalbody, self._outside) if node.finalbody else frozenset()
+        final = self.block(node.finalbody, after | self._outside) if node.finalbody else after
+        self._handled = outer | handlers
         for handler in node.handlers:
             before = self.block(handler.body, final) - {handler.name or ""}
             handlers |= before | self._reads(handler.type)
