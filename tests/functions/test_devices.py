@@ -214,3 +214,22 @@ def test_running_out_of_memory_is_survived(sim):
     gc.collect()
     assert in_use() == before
     assert values(f(tf.ones([4]))) == 16.0
+
+
+@pytest.mark.parametrize("kind", ["variable", "handle", "tensor"])
+def test_operations_are_colocated_with_what_is_outside(sim, kind):
+    sim("2xT4")
+    with tf.device("/gpu:1"):
+        v, x = tf.Variable(1.0), tf.constant(1.0)
+    outside = {"variable": v, "handle": v.handle, "tensor": x}[kind]
+
+    @tf.function
+    def f():
+        with tf.compat.v1.colocate_with(outside):
+            inside = tf.constant(2.0) * tf.constant(3.0)
+        return inside, tf.constant(2.0) * tf.constant(3.0)
+
+    assert [tensor.device[-5:] for tensor in f()] == ["GPU:1", "GPU:0"]
+    ops = f.get_concrete_function().graph.get_operations()
+    # [TF] the device is written into each operation of the block, and into no other.
+    assert [op.device[-5:] for op in ops if op.type == "Mul"] == ["GPU:1", ""]
