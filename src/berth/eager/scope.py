@@ -11,6 +11,7 @@ from berth.dtypes import as_dtype
 from berth.graph.graph import Graph
 from berth.ops import compose
 from berth.ops.builder import current
+from berth.ops.type_spec import CompositeTensor
 from berth.public import public, public_v2
 from berth.tensorflow_types import Tensor as TensorType
 
@@ -82,6 +83,8 @@ def is_tensor(x: Any) -> bool:
     >>> is_tensor(convert_to_tensor(1)), is_tensor(1)
     (True, False)
     """
+    if isinstance(x, CompositeTensor):
+        return x.is_tensor or hasattr(x, "as_tensor")
     return compose.is_tensor(x) or hasattr(x, "as_tensor") or isinstance(x, TensorType)
 
 

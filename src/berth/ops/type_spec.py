@@ -233,6 +233,9 @@ class TensorSpec(TypeSpec):
 class CompositeTensor:
     """A value that is made of several tensors, which its type spec takes apart."""
 
+    is_tensor = False
+    """Whether `tf.is_tensor` is true of it."""
+
     @property
     def _type_spec(self) -> TypeSpec:
         raise NotImplementedError(f"{type(self).__name__}._type_spec()")

@@ -65,6 +65,8 @@ class RaggedTensor(RowConstructors, CompositeTensor, Operators):
     [[1, 2], [3]]
     """
 
+    is_tensor = True
+
     __hash__ = object.__hash__
 
     # --- what it is -----------------------------------------------------------------------

@@ -40,6 +40,8 @@ class SparseTensor(CompositeTensor):
     [5]
     """
 
+    is_tensor = True
+
     def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
         with scope("SparseTensor"):
             self._indices = _tensor(indices, int64, "indices")
