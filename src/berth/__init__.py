@@ -164,6 +164,7 @@ from berth.ops.gradient import RegisterGradient, no_gradient
 from berth.ops.linalg.diagonals import eye
 from berth.ops.linalg.einsum import einsum, tensordot
 from berth.ops.linalg.matmul import matmul
+from berth.ops.linalg.nonsymmetric import eig, eigvals
 from berth.ops.operators import Tensor
 from berth.ops.reductions.argmax import argmax_v2 as argmax
 from berth.ops.reductions.argmax import argmin_v2 as argmin
@@ -267,6 +268,8 @@ __all__ = [
     "double",
     "dynamic_partition",
     "dynamic_stitch",
+    "eig",
+    "eigvals",
     "einsum",
     "ensure_shape",
     "equal",
@@ -495,6 +498,7 @@ __all__ += [
     "nn",
     "quantization",
     "random",
+    "raw_ops",
     "signal",
     "ragged",
     "sparse",
@@ -524,6 +528,7 @@ _LAZY_MODULES = (
     "nn",
     "quantization",
     "random",
+    "raw_ops",
     "signal",
     "ragged",
     "sparse",

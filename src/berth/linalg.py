@@ -19,6 +19,7 @@ from berth.ops.linalg.exponential import expm
 from berth.ops.linalg.least_squares import lstsq, matrix_rank, pinv
 from berth.ops.linalg.matmul import matmul
 from berth.ops.linalg.matrices import cholesky, det, inv, slogdet, solve, triangular_solve
+from berth.ops.linalg.nonsymmetric import eig, eigvals, lu
 from berth.ops.linalg.transposes import adjoint, matrix_transpose
 from berth.ops.reductions.norms import global_norm, l2_normalize, norm, normalize
 
@@ -31,7 +32,9 @@ __all__ = [
     "det",
     "diag",
     "diag_part",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "einsum",
     "expm",
@@ -41,6 +44,7 @@ __all__ = [
     "l2_normalize",
     "logdet",
     "lstsq",
+    "lu",
     "matmul",
     "matrix_rank",
     "matrix_transpose",

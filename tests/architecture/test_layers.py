@@ -83,6 +83,7 @@ PUBLIC = {
     "quantization",
     "ragged",
     "random",
+    "raw_ops",
     "signal",
     "sparse",
     "strings",

@@ -33,7 +33,7 @@ class Module(AutoTrackable):
 
     def __init__(self, name: str | None = None) -> None:
         if name is None:
-            name = _snake_case(type(self).__name__)
+            name = snake_case(type(self).__name__)
         elif not _IDENTIFIER.match(name):
             raise ValueError(
                 f"{name!r} is not a valid module name. Module names must be valid Python "
@@ -125,10 +125,10 @@ def _parts(path: tuple[Any, ...], value: Any) -> Iterator[tuple[tuple[Any, ...],
         yield path, value
 
 
-def _snake_case(name: str) -> str:
+def snake_case(name: str) -> str:
     """Turn the name of a class into that of a module: MyDense into my_dense.
 
-    >>> _snake_case("MyDenseA"), _snake_case("HTTPServer")
+    >>> snake_case("MyDenseA"), snake_case("HTTPServer")
     ('my_dense_a', 'http_server')
     """
     return re.sub(r"((?<=[a-z0-9])[A-Z]|(?!^)[A-Z](?=[a-z]))", r"_\1", name).lower()

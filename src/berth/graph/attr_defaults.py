@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from berth.dtypes import int32, int64
 from berth.ops.shape import TensorShape
 
 _IMAGES = {"data_format": "NHWC"}
@@ -15,6 +16,7 @@ _LRN = {"alpha": 1.0, "beta": 0.5, "bias": 1.0, "depth_radius": 5}
 _SEEDS = {"seed": 0, "seed2": 0}
 _GROUPS: dict[str, dict[str, Any]] = {
     "All Any Max Mean Min Prod Sum": {"keep_dims": False},
+    "ArgMax ArgMin": {"output_type": int64},
     "AsString": {
         **{"fill": "", "precision": -1, "scientific": False, "shortest": False, "width": -1}
     },
@@ -28,7 +30,9 @@ _GROUPS: dict[str, dict[str, Any]] = {
     "FusedBatchNormGradV3": _NORMALIZATION,
     "FusedBatchNormV3": {**_NORMALIZATION, "exponential_avg_factor": 1.0},
     "GatherV2": {"batch_dims": 0},
+    "ImageProjectiveTransformV3": {"fill_mode": "CONSTANT"},
     "LRN LRNGrad": _LRN,
+    "Lu": {"output_idx_type": int32},
     "MatMul": {"transpose_a": False, "transpose_b": False},
     "MatrixDiagPartV3 MatrixDiagV3 MatrixSetDiagV3": {"align": "RIGHT_LEFT"},
     "MatrixInverse MatrixSolve": {"adjoint": False},
@@ -49,6 +53,7 @@ _GROUPS: dict[str, dict[str, Any]] = {
     "StringJoin": {"separator": ""},
     "Svd": {"compute_uv": True, "full_matrices": False},
     "TopKV2": {"sorted": True},
+    "Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2": {"out_idx": int32},
 }
 DEFAULTS = {op: values for ops, values in _GROUPS.items() for op in ops.split()}
 """The attributes with a default, by operation."""

@@ -64,6 +64,11 @@ def exchanged_attrs(
     return exchanged
 
 
+def exchanged_name(op_type: str, name: str) -> str:
+    """Return TensorFlow's name of an attribute of an operation."""
+    return _RENAMED.get(op_type, {}).get(name, name)
+
+
 def own_attrs(op_type: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of TensorFlow's node under the names of the definition."""
     renamed = {theirs: ours for ours, theirs in _RENAMED.get(op_type, {}).items()}

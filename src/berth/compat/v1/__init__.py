@@ -242,6 +242,7 @@ from berth.ops.linalg.matrices import det as matrix_determinant
 from berth.ops.linalg.matrices import inv as matrix_inverse
 from berth.ops.linalg.matrices import solve as matrix_solve
 from berth.ops.linalg.matrices import triangular_solve as matrix_triangular_solve
+from berth.ops.linalg.nonsymmetric import eig, eigvals
 from berth.ops.linalg.transposes import matrix_transpose
 from berth.ops.nn.softplus import log_sigmoid
 from berth.ops.operators import Tensor
@@ -554,6 +555,8 @@ __all__ = [
     "double",
     "dynamic_partition",
     "dynamic_stitch",
+    "eig",
+    "eigvals",
     "einsum",
     "enable_eager_execution",
     "enable_resource_variables",

@@ -21,6 +21,7 @@ from berth.ops.linalg.exponential import expm
 from berth.ops.linalg.least_squares import lstsq, matrix_rank, pinv
 from berth.ops.linalg.matmul import matmul
 from berth.ops.linalg.matrices import cholesky, det, inv, slogdet, solve, triangular_solve
+from berth.ops.linalg.nonsymmetric import eig, eigvals, lu
 from berth.ops.linalg.transposes import adjoint, matrix_transpose
 from berth.ops.reductions.norms import global_norm, l2_normalize, normalize
 from berth.ops.reductions.norms import norm_v1 as norm
@@ -34,7 +35,9 @@ __all__ = [
     "det",
     "diag",
     "diag_part",
+    "eig",
     "eigh",
+    "eigvals",
     "eigvalsh",
     "einsum",
     "expm",
@@ -44,6 +47,7 @@ __all__ = [
     "l2_normalize",
     "logdet",
     "lstsq",
+    "lu",
     "matmul",
     "matrix_rank",
     "matrix_transpose",
