@@ -32,3 +32,5 @@ __all__ = [
     "write_graph",
 ]
 # --- end
+
+__all__ += ["gfile"]

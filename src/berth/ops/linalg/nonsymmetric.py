@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 from berth.dtypes import COMPLEX, DType, as_dtype, complex64, complex128, float32, int32
 from berth.errors import InvalidArgumentError
 from berth.ops.arrays.array import expand_dims
-from berth.ops.arrays.filling import zeros_like
+from berth.ops.arrays.filling import ones_like, zeros_like
+from berth.ops.arrays.gathering import gather
+from berth.ops.arrays.sorting import argsort
 from berth.ops.builder import apply
 from berth.ops.compose import convert
 from berth.ops.elementwise.casting import cast
@@ -16,9 +18,15 @@ from berth.ops.elementwise.complex_numbers import real
 from berth.ops.elementwise.division import divide_no_nan
 from berth.ops.elementwise.unary import conj
 from berth.ops.gradient import RecordedOp, gradient, takes_none
-from berth.ops.linalg.diagonals import diag, diag_part
+from berth.ops.linalg.diagonals import band_part, diag, diag_part, set_diag
 from berth.ops.linalg.matmul import matmul
-from berth.ops.linalg.matrices import fill_each, inv, matrix_op, square_dims
+from berth.ops.linalg.matrices import (
+    fill_each,
+    inv,
+    matrix_op,
+    square_dims,
+    triangular_solve,
+)
 from berth.ops.linalg.transposes import adjoint
 from berth.ops.opdef import Attrs, Call, Launch, OutputType, Typed
 from berth.ops.rules import ShapeMismatch
@@ -89,6 +97,27 @@ def lu(input: TensorLike, output_idx_type: DTypeLike = int32, name: str | None =
     [1, 0]
     """
     return Lu(*apply(LU, (input,), {"output_idx_type": as_dtype(output_idx_type)}, name))
+
+
+@gradient(LU)
+@takes_none
+def _lu_gradient(op: RecordedOp, grad: Any, grad_order: Any = None) -> Any:
+    """L⁻ᴴ (strict lower part of Lᴴ grad_L + upper part of grad_U Uᴴ) U⁻ᴴ, rows put back."""
+    factors, order = op.outputs
+    if grad is None:
+        return None
+    upper = band_part(factors, 0, -1)
+    lower = set_diag(_strictly_lower(factors), ones_like(diag_part(factors)))
+    below = _strictly_lower(matmul(adjoint(lower), _strictly_lower(grad)))
+    middle = below + band_part(matmul(band_part(grad, 0, -1), adjoint(upper)), 0, -1)
+    left = triangular_solve(adjoint(lower), middle, lower=False)
+    whole = adjoint(triangular_solve(upper, adjoint(left), lower=False))
+    back = argsort(order, axis=-1)
+    return gather(whole, back, batch_dims=len(order.dims) - 1)
+
+
+def _strictly_lower(matrix: Any) -> Any:
+    return matrix - band_part(matrix, 0, -1)
 
 
 # --- eigenvalues ----------------------------------------------------------------------------

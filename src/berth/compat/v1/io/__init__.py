@@ -38,3 +38,5 @@ __all__ = [
     "write_graph",
 ]
 # --- end
+
+__all__ += ["gfile"]
