@@ -95,6 +95,7 @@ _MODULES = {
     "python.distribute.device_util": "berth.tools.run.internal_devices",
     "python.framework.device": "berth.tools.run.internal_devices",
     "python.client.timeline": "berth.timeline",
+    "python.util.deprecation": "berth.front.deprecation",
     "examples.tutorials.mnist.input_data": "berth.data.datasets.mnist_input",
     "core.framework.step_stats_pb2": "berth.session.run_metadata",
     "core.framework.tensor_pb2": "berth.proto.framework",
