@@ -99,8 +99,9 @@ def obtain(
 def _others(run: object) -> set[object]:
     """Return the runs that may free memory: in other threads, and not waiting."""
     me = get_ident()
-    runs = list(_running.items())
-    return {key for key, (_, thread) in runs if thread != me and key not in _waiting}
+    # A copy: making pairs of the items could start a collection, in which other threads run.
+    runs = _running.copy()
+    return {key for key, (_, thread) in runs.items() if thread != me and key not in _waiting}
 
 
 def _after_waiting(error: OutOfMemoryError, seconds: float, n_ended: int) -> OutOfMemoryError:
