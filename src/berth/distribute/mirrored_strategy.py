@@ -267,12 +267,6 @@ class MirroredExtended(StrategyExtended):
         reduced = self.reduce_to(reduce_op, value, device_here())
         return reduced.values[0] if isinstance(reduced, DistributedValues) else reduced
 
-    def batch_reduce_to(
-        self, reduce_op: Any, value_destination_pairs: Any, options: Any = None
-    ) -> list[Any]:
-        """Combine the values of the replicas, for several at once."""
-        return [self.reduce_to(reduce_op, value, to) for value, to in value_destination_pairs]
-
     def broadcast_to(self, tensor: Any, destinations: Any) -> Any:
         """Copy a value to the destinations."""
         if isinstance(tensor, int | float):

@@ -28,7 +28,7 @@ from berth.variables.store import use_resource_here
 
 @public("VariableSynchronization")
 class VariableSynchronization(Enum):
-    """When the copies of a distributed variable are synchronized; berth has one copy."""
+    """When the copies of a distributed variable are synchronized."""
 
     AUTO = 0
     NONE = 1
@@ -38,7 +38,7 @@ class VariableSynchronization(Enum):
 
 @public("VariableAggregation")
 class VariableAggregation(Enum):
-    """How the updates of a distributed variable are aggregated; berth has one copy."""
+    """How the updates of a distributed variable are aggregated."""
 
     NONE = 0
     SUM = 1
